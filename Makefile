@@ -6,27 +6,30 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 # One process for each core, each with one thread for linear algebra.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
+# Two modules cannot be imported without triton and Ray.
+DOCTEST := $(BIN)/python -m pytest --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda/kernels.py \
+  --ignore=src/goldrank/engines/ray_driver.py
 SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp src/goldrank/native/*.hpp)
 
 .PHONY: demo test test-all coverage sanitize lint format bench docs fuzz wheel sdist install-test clean
 
 demo: $(VENV)/.demo
 	$(BIN)/goldrank demo
+	@echo "goldrank is installed in $(VENV); 'source $(BIN)/activate' puts it on the path."
 
-# What a contributor runs before every commit: minutes. Two modules cannot be imported without triton and Ray.
+# What a contributor runs before every commit: minutes.
 test: $(VENV)/.test
-	$(PYTEST) --numprocesses=0 --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda/kernels.py \
-	  --ignore=src/goldrank/engines/ray_driver.py
-	$(PYTEST)
+	$(DOCTEST)
+	$(PYTEST) --dist=worksteal
 
-# What continuous integration runs: also the tests that take long or need heavy packages.
-# The tests of a file run in one process, because many share a cluster or a measurement of minutes; there is one process
-# more than cores, because the tests of Ray mostly wait for its nodes. Files keep their order, because those with most tests
-# are not those that take longest.
-test-all: test $(VENV)/.heavy
+# What continuous integration runs: also the tests that take long or need heavy packages, in one session, because the fast
+# tests use the time in which the others wait. The tests of a file run in one process, because many share a cluster or a
+# measurement of minutes; there is one process more than cores, because the tests of Ray mostly wait for its nodes.
+test-all: $(VENV)/.heavy
+	$(DOCTEST)
 	PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
-	  $(PYTEST) --dist=loadfile --no-loadscope-reorder -m 'slow or heavy'
+	  $(PYTEST) --dist=loadfile --no-loadscope-reorder -m ''
 
 coverage: $(VENV)/.coverage
 	$(BIN)/coverage erase
@@ -77,6 +80,7 @@ docs: $(VENV)/.docs
 	# The pictures are kept in the repository; they are taken anew where there is a browser.
 	$(BIN)/python docs/screenshots.py || true
 	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/check_site.py site
 
 wheel: $(VENV)/.build
 	$(BIN)/python -m build --wheel
@@ -84,11 +88,12 @@ wheel: $(VENV)/.build
 sdist: $(VENV)/.build
 	$(BIN)/python -m build --sdist
 
-# Installs what it builds into new environments, outside of the repository.
+# Installs what it builds into new environments, outside of the repository, without extras and with `models`.
 install-test: $(VENV)/.build
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/python tests/installation.py dist/*
+	$(BIN)/python tests/installation.py --oldest dist/*.whl
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
@@ -101,7 +106,7 @@ $(VENV)/.base: $(VENV)/.venv $(SOURCES)
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.base
-	$(PIP) 'goldrank[report]'
+	$(PIP) 'goldrank[all]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
@@ -124,7 +129,7 @@ $(VENV)/.coverage: $(VENV)/.test
 	@touch $@
 
 $(VENV)/.build: $(VENV)/.venv pyproject.toml
-	$(PIP) 'build>=1.2'
+	$(PIP) 'build>=1.2' 'uv>=0.5'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.base
@@ -136,7 +141,7 @@ $(VENV)/.bench: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.base
-	$(PIP) 'goldrank[docs,report,web]' 'selenium>=4.20'
+	$(PIP) 'goldrank[docs]' 'selenium>=4.20'
 	@touch $@
 
 clean:

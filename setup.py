@@ -7,7 +7,19 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/goldrank/native"
-MODULES = ("trec_parser", "hit_counting", "score_counting", "pair_scoring", "amx_tiles", "truncation_guard")
+MODULES = (
+    "trec_parser",
+    "table_parser",
+    "hit_counting",
+    "score_counting",
+    "pair_scoring",
+    "resampling",
+    "word_numbers",
+    "posting_lists",
+    "amx_tiles",
+    "integer_products",
+    "truncation_guard",
+)
 # No fused multiply-add: it rounds once instead of twice, which numpy does not do and not every processor can.
 UNIX_FLAGS = ["-O3", "-std=c++17", "-ffp-contract=off", "-fvisibility=hidden"]
 MSVC_FLAGS = ["/O2", "/std:c++17", "/fp:precise", "/utf-8", "/EHsc"]

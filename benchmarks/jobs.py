@@ -30,7 +30,7 @@ def goldrank_file(qrels: str, run: str) -> tuple[float, dict[str, float]]:
     import goldrank as gr
 
     def work() -> dict[str, float]:
-        scores = gr.score(gr.Gold.read(qrels), gr.Run.read(run), METRICS)
+        scores = gr.score(gr.Gold.read(qrels), gr.Run.read(run, threads=1), METRICS)
         return {name: score.value for name, score in scores.items()}
 
     return _timed(work)
@@ -135,6 +135,32 @@ def scipy_bootstrap(queries: str, metrics: str) -> tuple[float, dict[str, float]
     return _timed(work)
 
 
+def goldrank_randomisation(queries: str, metrics: str) -> tuple[float, dict[str, float]]:
+    from goldrank import stats
+
+    values = [column - 0.4 for column in _per_query_values(int(queries), int(metrics))]
+
+    def work() -> dict[str, float]:
+        return {str(i): test.p for i, test in enumerate(stats.randomisation_tests(values, resamples=10_000))}
+
+    return _timed(work)
+
+
+def numpy_randomisation(queries: str, metrics: str) -> tuple[float, dict[str, float]]:
+    """A matrix product with random signs, shared by all metrics."""
+    values = np.column_stack([column - 0.4 for column in _per_query_values(int(queries), int(metrics))])
+
+    def work() -> dict[str, float]:
+        rng, sums = np.random.default_rng(0), []
+        for _ in range(100):
+            signs = rng.integers(0, 2, (100, len(values)), dtype=np.int8) * np.int8(2) - np.int8(1)
+            sums.append(signs.astype(np.float64) @ values)
+        reached = (np.abs(np.concatenate(sums)) >= np.abs(values.sum(axis=0))).sum(axis=0)
+        return {str(i): (1 + int(count)) / 10_001 for i, count in enumerate(reached)}
+
+    return _timed(work)
+
+
 def _per_query_values(queries: int, metrics: int) -> list[NDArray[np.float64]]:
     rng = np.random.default_rng(7)
     return [rng.beta(0.4, 0.6, queries) for _ in range(metrics)]
@@ -143,7 +169,9 @@ def _per_query_values(queries: int, metrics: int) -> list[NDArray[np.float64]]:
 JOBS: dict[str, Job] = {
     name: job
     for name, job in globals().items()
-    if callable(job) and name.partition("_")[2] in ("file", "dicts", "bootstrap") and not name.startswith("_")
+    if callable(job)
+    and name.partition("_")[2] in ("file", "dicts", "bootstrap", "randomisation")
+    and not name.startswith("_")
 }
 JOBS["ir_measures_file"] = ir_measures_file
 

@@ -59,5 +59,5 @@ def peak_memory() -> float:
 
 
 def _environment() -> dict[str, str]:
-    root = str(Path(__file__).resolve().parents[1])
-    return {**os.environ, "PYTHONPATH": root, "PYTHONHASHSEED": "0"}
+    root = Path(__file__).resolve().parents[1]
+    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "PYTHONHASHSEED": "0"}

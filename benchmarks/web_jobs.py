@@ -1,4 +1,4 @@
-"""The explorer over a large store: the first page, single queries, and memory; one job per process.
+"""The explorer over a large store: the first page, single queries, a comparison, and memory; one job per process.
 
 A thousand runs of fifty thousand queries are a few different runs whose tables are hard-linked under a thousand keys:
 the server cannot tell, as it knows runs by their rows and folders, but the disk of the machine need not hold them all.
@@ -16,6 +16,8 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +35,33 @@ def goldrank_explorer(runs: str, queries: str) -> tuple[float, dict[str, float]]
         return _measure(folder, keys, int(queries))
 
 
-def _measure(folder: str, keys: list[str], queries: int) -> tuple[float, dict[str, float]]:
+def goldrank_compare(runs: str, queries: str) -> tuple[float, dict[str, float]]:
+    """CPU seconds of a server for the first comparison of some runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        keys = fill(Path(folder), int(runs), int(queries), distinct=int(runs))
+        with _serving(folder) as (url, process):
+            _get(url, "api/runs", size=50)
+            before = _cpu_of(process)
+            _get(url, "api/compare", key=keys)
+            return _cpu_of(process) - before, {"server_peak_mb": _peak_of(process)}
+
+
+@contextmanager
+def _serving(folder: str) -> Iterator[tuple[str, int]]:
+    """Start the explorer of a store; its address and its process."""
     command = [sys.executable, "-c", _SERVE, "--port", "0", "--store", folder]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
         (url,) = re.findall(r"http://\S+/", server.stdout.readline() + server.stdout.readline())
+        yield url, server.pid
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def _measure(folder: str, keys: list[str], queries: int) -> tuple[float, dict[str, float]]:
+    with _serving(folder) as (url, process):
         started = time.perf_counter()
         page = _get(url, "").decode()
         for name in re.findall(r'(?:src|href)="/(static/[^"]+)"', page):
@@ -49,10 +72,7 @@ def _measure(folder: str, keys: list[str], queries: int) -> tuple[float, dict[st
         assert listed["total"] == len(keys)
         clicks = _click(url, keys, queries)
         searched = _seconds(url, f"api/runs/{keys[0]}/queries", q="number 77")
-        peak = _peak_of(server.pid)
-    finally:
-        server.terminate()
-        server.wait(60)
+        peak = _peak_of(process)
     return first, {
         "drill_down_median": statistics.median(clicks),
         "drill_down_first_of_a_pair": statistics.median(clicks[::LOOKS]),
@@ -90,6 +110,11 @@ def _seconds(url: str, address: str, **parameters: Any) -> float:
 def _peak_of(process: int) -> float:
     status = Path(f"/proc/{process}/status")
     return int(re.findall(r"VmHWM:\s+(\d+)", status.read_text())[0]) / 1024 if status.is_file() else float("nan")
+
+
+def _cpu_of(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def fill(folder: Path, runs: int, queries: int, distinct: int = DISTINCT) -> list[str]:
@@ -170,7 +195,7 @@ def _link(store: Any, stored: list[Any], more: int) -> list[str]:
     return keys
 
 
-JOBS = {"goldrank_explorer": goldrank_explorer}
+JOBS = {"goldrank_explorer": goldrank_explorer, "goldrank_compare": goldrank_compare}
 
 if __name__ == "__main__":
     seconds, result = JOBS[sys.argv[1]](sys.argv[2], sys.argv[3])

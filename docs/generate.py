@@ -1,11 +1,15 @@
-"""Generate the reference pages from the public API and the registries of metrics, profiles and tasks."""
+"""Generate the reference pages from the commands, the public API and the registries of metrics, profiles and tasks."""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import goldrank
+from goldrank.cli.main import COMMANDS
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
 from goldrank.metrics.names import foreign_names
 from goldrank.tasks import TASKS, MeasurementTask, RankingTask, Task
@@ -30,6 +34,17 @@ def api_page() -> str:
             for title, section in sections.items()
         )
         + "\n"
+    )
+
+
+def commands_page() -> str:
+    """Return the page of all commands with every option, from the parsers that read the command line."""
+    index = "\n".join(f"| [`{name}`](#goldrank-{name}) | {_cell(summary)} |" for name, summary in COMMANDS.items())
+    sections = [section for name in COMMANDS for section in _command(_parser(name), COMMANDS[name])]
+    return (
+        "# Commands\n\n`goldrank COMMAND --help` prints the same. This page is generated from the source code; "
+        "[Python](../guide/python.md) has the call for each command.\n\n"
+        f"| command | |\n| :-- | :-- |\n{index}\n\n" + "\n\n".join(sections) + "\n"
     )
 
 
@@ -75,6 +90,77 @@ def tasks_page() -> str:
         "accuracies. This page is generated from the source code.\n\n"
         f"| task | kind | |\n| :-- | :-- | :-- |\n{index}\n\n" + "\n\n".join(map(_task, TASKS.values())) + "\n"
     )
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = import_module(f"goldrank.cli.{name}_command").build_parser()
+    assert isinstance(parser, argparse.ArgumentParser)
+    return parser
+
+
+def _command(parser: argparse.ArgumentParser, summary: str) -> Iterator[str]:
+    """Yield the section of a command, and those of its subcommands."""
+    groups = [(group.title or "", [a for a in group._group_actions if _is_shown(a)]) for group in parser._action_groups]
+    nested = [a for _, actions in groups for a in actions if isinstance(a, argparse._SubParsersAction)]
+    text = parser.description or f"{summary[:1].upper()}{summary[1:]}."
+    level = "##" if parser.prog.count(" ") == 1 else "###"
+    lines = [f"{level} {parser.prog}", _prose(text), f"```console\n$ {_usage(parser)}\n```"]
+    for title, actions in groups:
+        rows = [_option(parser, a) for a in actions if a not in nested]
+        if rows:
+            heading = {"positional arguments": "argument", "options": "option"}.get(title, title)
+            lines.append(f"| {_cell(heading)} | |\n| :-- | :-- |\n" + "\n".join(rows))
+    if parser.epilog:
+        title, _, commands = parser.epilog.partition("\n")
+        examples = "\n".join(f"$ {line.strip()}" for line in commands.splitlines() if line.strip())
+        assert title == "examples:", parser.prog
+        lines.append(f"Examples:\n\n```console\n{examples}\n```")
+    yield "\n\n".join(lines)
+    for action in nested:
+        summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}
+        for name, subparser in action.choices.items():
+            yield from _command(subparser, summaries[name])
+
+
+def _is_shown(action: argparse.Action) -> bool:
+    return action.help != argparse.SUPPRESS and not isinstance(action, argparse._HelpAction)
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    """Return the command with its arguments, but without its options, of which many commands have twenty."""
+    shown = [action for action in parser._actions if _is_shown(action)]
+    required = [
+        f"{max(a.option_strings, key=len)} {_value(parser, a)}" for a in shown if a.option_strings and a.required
+    ]
+    positional = [
+        "COMMAND …" if isinstance(action, argparse._SubParsersAction) else _value(parser, action)
+        for action in shown
+        if not action.option_strings
+    ]
+    options = ["[OPTIONS]"] if any(action.option_strings and not action.required for action in shown) else []
+    return " ".join([parser.prog, *positional, *required, *options])
+
+
+def _value(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    formatter = parser._get_formatter()
+    default = formatter._get_default_metavar_for_optional if action.option_strings else None
+    name = (default or formatter._get_default_metavar_for_positional)(action)
+    return formatter._format_args(action, name)
+
+
+def _option(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    value = _value(parser, action)
+    names = ", ".join(f"`{name}`" for name in action.option_strings) or f"`{_cell(value)}`"
+    if action.option_strings and value:
+        names += f" `{_cell(value)}`"
+    return f"| {names} | {_cell(_prose(parser._get_formatter()._expand_help(action)))} |"
+
+
+def _prose(text: str) -> str:
+    """Return a help text as Markdown, in which nothing is a tag, an emphasis or a link."""
+    for character in "\\`*_<>[]":
+        text = text.replace(character, "\\" + character)
+    return " ".join(text.split())
 
 
 def _all() -> list[Definition]:
@@ -164,6 +250,7 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "commands.md").write_text(commands_page())
     (FOLDER / "api.md").write_text(api_page())
     (FOLDER / "metrics.md").write_text(metrics_page())
     (FOLDER / "profiles.md").write_text(profiles_page())

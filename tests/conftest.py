@@ -9,6 +9,16 @@ import profiles  # noqa: F401 - chooses the profile of Hypothesis
 from databases import postgresql_server, where  # noqa: F401 - fixtures for all tests
 from goldrank.store import Store
 
+# The layout of output must not depend on how pytest runs: pytest-xdist sets the width for its workers.
+for _name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+    os.environ.pop(_name, None)
+
+
+def pytest_collection_modifyitems(items):
+    """Start the files of slow tests first, so that the other processes do not wait for one of them at the end."""
+    slow = {item.path for item in items if any(item.get_closest_marker(mark) for mark in ("slow", "heavy"))}
+    items.sort(key=lambda item: item.path not in slow)
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_folders(tmp_path_factory):

@@ -11,10 +11,10 @@ import goldrank
 ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
-    "redaction", "escaping", "errors", "presentation", "progress", "units", "specs", "registry", "engines", "native",
-    "io", "data", "ordering", "hits", "fusion", "encoders", "vectors", "index", "metrics", "stats", "data_warnings",
-    "scoring", "comparing", "store", "tasks", "masked", "runs", "planning", "analysis", "reporting", "web", "cli",
-    "evaluation",
+    "redaction", "escaping", "terminal", "errors", "presentation", "progress", "units", "specs", "registry",
+    "engines", "native", "io", "data", "ordering", "hits", "fusion", "encoders", "vectors", "index", "metrics",
+    "stats", "data_warnings", "scoring", "comparing", "store", "tasks", "masked", "runs", "planning", "analysis",
+    "reporting", "web", "cli", "evaluation",
 ]  # fmt: skip
 
 

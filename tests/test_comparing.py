@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import goldrank as gr
+from goldrank import stats
 
 QUERIES = [f"q{i}" for i in range(40)]
 GOLD = {query: {"right": 1, "also": 1} for query in QUERIES}
@@ -122,12 +123,11 @@ def test_metrics_without_a_paired_test_say_so():
     assert "logarithms" in geometric.note
 
 
-def test_different_queries_are_refused_or_reduced_to_the_common_ones():
+def test_missing_queries_count_as_0_or_are_left_out_for_every_run():
     a, b = run_with([1] * 40), run_with([2] * 40)
     del b["q0"]
-    with pytest.raises(gr.InputError, match="different queries"):
-        gr.compare(GOLD, {"a": a, "b": b}, "mrr", missing="skip")
-    comparison = gr.compare(GOLD, {"a": a, "b": b}, "mrr", missing="skip", common=True)
+    assert gr.compare(GOLD, {"a": a, "b": b}, "mrr").scores["b"]["mrr"].mean == 0.5 * 39 / 40
+    comparison = gr.compare(GOLD, {"a": a, "b": b}, "mrr", missing="skip")
     assert comparison.reduced_to_common == 1
     assert comparison.pairs[0].queries == 39
 
@@ -146,3 +146,22 @@ def test_a_single_query_is_no_crash():
     (pair,) = gr.compare({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}, "y": {"q": {"b": 1.0}}}, "mrr").pairs
     assert pair.p == 1.0
     assert pair.interval is None
+
+
+def test_runs_that_share_their_resamples_have_the_intervals_that_they_have_alone():
+    rng = np.random.default_rng(3)
+    gold = {f"q{q}": {"a": 1, "b": q % 2} for q in range(60)}
+    runs = {
+        name: {query: dict(zip("abcdef", rng.permutation(6).tolist(), strict=True)) for query in list(gold)[:answered]}
+        for name, answered in (("all", 60), ("most", 58))
+    }
+    metrics = ["ndcg@3", "mrr", "hits@1", "median_rank(unfound=skip)", "gm_map"]
+    shared = gr.compare(gold, runs, metrics)
+    for name, run in runs.items():
+        assert shared.scores[name].intervals == gr.score(gold, run, metrics).intervals
+    for pair in shared.pairs:
+        values = [shared.scores[run][pair.metric].values for run in ("all", "most")]
+        if pair.metric in ("ndcg@3", "mrr"):
+            [alone] = stats.intervals([stats.Sample(values[1] - values[0])])
+            assert pair.interval == alone
+            assert pair.p == stats.randomisation_test(values[1] - values[0]).p

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 import goldrank as gr
@@ -84,3 +85,28 @@ def test_equal_metrics_have_equal_hashes():
     assert [*map(hash, metrics)] == [*map(hash, again)]
     assert {*metrics} == {*again}
     assert len({*metrics, gr.Metric.parse("ndcg@5")}) == 4
+
+
+def test_a_run_of_positions_is_the_run_of_their_ids():
+    ids = ["d0", "d1", "é", "d3"]
+    results = [([3, 0, 2], [2.0, 2.0, -0.0]), ([], []), ([1], [1.5])]
+    arrays = [(np.array(rows, np.int64), np.array(scores)) for rows, scores in results]
+    run = gr.Run.from_positions(["q1", "q2", "q3"], ids, arrays, "a test")
+    listed = {query: list(ranking.items()) for query, ranking in run.items()}
+    assert listed == {"q1": [("d3", 2.0), ("d0", 2.0), ("é", -0.0)], "q2": [], "q3": [("d1", 1.5)]}
+    assert gr.Run.from_positions([], ids, [], "a test").to_dict() == {}
+    with pytest.raises(InputError, match="item 'd1'"):
+        gr.Run.from_positions(["q1"], ids, [(np.array([0, 1]), np.array([1.0, np.nan]))], "a test")
+
+
+def test_the_head_of_a_run_has_its_first_items_and_all_queries(run):
+    assert run.head(1).to_dict() == {"q1": {"d3": 2.0}, "q2": {"d1": 1.0}}
+    assert run.head(5) == run
+
+
+def test_equal_scores_of_a_dict_of_dicts_keep_their_order_and_ids_of_two_types_do_not_merge():
+    assert list(gr.Run({"q": {"b": 1.0, "a": 1.0}}).columns.items) == ["b", "a"]
+    with pytest.raises(InputError, match="listed twice"):
+        gr.Run({"q": {1: 0.5, "1": 0.25}})
+    with pytest.raises(InputError, match="nan"):
+        gr.Gold({"q": {"a": float("nan")}})

@@ -1,11 +1,13 @@
-"""Every public call in a notebook: its result is shown as HTML and as text."""
+"""Notebooks: every public call is shown as HTML and as text, and the notebook of the docs runs."""
 
+import re
 import textwrap
 from pathlib import Path
 
 import pytest
 
 import goldrank as gr
+from docs_pages import DOCS
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +70,27 @@ def test_a_notebook_shows_the_result_of_every_public_call(own_folder, monkeypatc
         assert result.data["text/plain"], name
         assert name in PLAIN or "<table>" in result.data["text/html"] or name == "explain", name
         assert name in PLAIN or "text/html" in result.data, name
+
+
+def test_the_notebook_of_the_docs_runs_and_prints_the_scores_that_it_shows(own_folder, monkeypatch):
+    """After a change of the output: `jupyter nbconvert --to notebook --execute --inplace docs/own-data.ipynb`."""
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(DOCS / "own-data.ipynb", as_version=4)
+    shown = _numbers(notebook)
+    assert len(shown) == 5
+    assert "0.8750" in shown[0]
+    monkeypatch.setenv("PYTHONPATH", str(Path(gr.__file__).parents[1]))
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(own_folder)}}).execute()
+    assert _numbers(notebook) == shown
+    assert "wordllama" in (own_folder / "report.html").read_text(encoding="utf-8")
+
+
+def _numbers(notebook):
+    """The scores in the result of each cell, in their order."""
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    texts = [output.data["text/plain"] for output in outputs if output.output_type == "execute_result"]
+    return [re.findall(r"\d\.\d+", text) for text in texts]
 
 
 def test_the_notebook_has_every_public_function():

@@ -32,7 +32,7 @@ CALLS = {
     "list": ["PROFILES", "load_model", "load_data"],
 }
 # A server, the planning of jobs for clusters, and the care of the cache are commands only.
-COMMANDS_ONLY = {"serve", "plan", "encode", "cache"}
+COMMANDS_ONLY = {"serve", "plan", "encode", "cache", "completion"}
 FUNCTIONS = [name for name in gr.__all__ if inspect.isfunction(getattr(gr, name))]
 
 

@@ -60,7 +60,14 @@ class PgvectorServer:
         raise AssertionError((self.home / "log").read_text()[-2000:])
 
     def kill(self) -> None:
-        self.process.kill()
+        """Kill the server and the processes of its connections, which would finish what they are at."""
+        with self.connect() as connection:
+            query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
+            backends = [row[0] for row in connection.execute(query)]
+            self.process.kill()
+            for backend in backends:
+                with suppress(ProcessLookupError):
+                    os.kill(backend, signal.SIGKILL)
         self.process.wait(300)
 
     def stop(self) -> None:

@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from importlib import import_module
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ import numpy as np
 from goldrank import stats
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning, InputError
-from goldrank.hits import Floats, Hits, Run
+from goldrank.hits import Floats, Gold, Hits, Run
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.presentation import Result
 from goldrank.scoring import (
     Bootstrap,
+    Coverage,
     HitCounter,
     Metrics,
     RunSource,
@@ -27,12 +29,44 @@ from goldrank.scoring import (
     Scores,
     add_confidence,
     all_warnings,
+    best_first,
     conventions_of,
     read_all,
     resolve_conventions,
     score_counted,
     score_hits,
+    share_resamples,
 )
+
+MOST_MISSING = 0.05
+"""A run that has no results for a larger share of the queries is broken, and is said to be before any verdict."""
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A broken run: it has no results for many queries, or none of its results is judged."""
+
+    run: str
+    answered: int
+    """The number of queries for which the run has results."""
+    queries: int
+    """The number of queries of the gold."""
+    judged: int
+    """The number of judged items of the gold."""
+    none_judged: bool
+    """Whether no judged item is among the results."""
+    unfit: bool
+    """Whether the run cannot be compared: it was read from a file, and nobody said how missing queries count."""
+
+    @property
+    def missing(self) -> int:
+        """The number of queries without results."""
+        return self.queries - self.answered
+
+    @property
+    def lacks_queries(self) -> bool:
+        """Whether too many queries have no results."""
+        return self.missing > MOST_MISSING * self.queries
 
 
 @dataclass(frozen=True)
@@ -57,10 +91,28 @@ class Pair:
     ties: int
     losses: int
     note: str = ""
+    unfit: bool = False
+    """Whether one of the runs is broken, so that neither is called better."""
+
+    def reverse(self) -> Pair:
+        """Return the same pair with its two runs exchanged."""
+        interval = self.interval
+        if interval is not None:
+            interval = replace(interval, low=0.0 - interval.high, high=0.0 - interval.low)  # never -0.0
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            difference=0.0 - self.difference,
+            interval=interval,
+            effect=0.0 - self.effect,
+            wins=self.losses,
+            losses=self.wins,
+        )
 
     def winner(self, alpha: float, direction: str) -> str | None:
         """Return the run that is significantly better, or None."""
-        if math.isnan(self.adjusted) or self.adjusted > alpha or self.difference == 0 or direction == "neither":
+        if self.unfit or not self.adjusted <= alpha or self.difference == 0 or direction == "neither":
             return None
         return self.b if (self.difference > 0) == (direction == "higher") else self.a
 
@@ -76,14 +128,70 @@ class Comparison(Result):
     family: str
     alpha: float
     reduced_to_common: int | None = None
-    """How many queries were left out because some run has no results for them."""
+    """How many queries were left out because some run has no results for them; None if missing queries count as 0."""
     prior_warnings: tuple[DataWarning, ...] = ()
     """Warnings that were known before the runs were compared; ``warnings`` includes them."""
+    flaws: tuple[Flaw, ...] = ()
+    """The broken runs."""
 
     @cached_property
     def warnings(self) -> tuple[DataWarning, ...]:
         """Everything known that makes the comparison misleading, the most serious first."""
         return (*self.prior_warnings, *all_warnings(list(self.scores.values())))
+
+    @cached_property
+    def unfit(self) -> frozenset[str]:
+        """The broken runs that are not compared with the others."""
+        return frozenset(flaw.run for flaw in self.flaws if flaw.unfit)
+
+    @cached_property
+    def verdict(self) -> dict[str, str]:
+        """What the data show, in a sentence for each metric; a broken run is named first.
+
+        >>> runs = {"a": {"q1": {"x": 2, "b": 1}, "q2": {"c": 1}}, "b": {"q1": {"b": 2, "x": 1}, "q2": {"c": 1}}}
+        >>> print(compare({"q1": ["b"], "q2": ["c"]}, runs, "mrr").verdict["mrr"].partition(":")[0])
+        b and a cannot be told apart on mrr
+        """
+        # The wording belongs to a higher layer, so it is loaded by its name.
+        sentences: dict[str, str] = import_module("goldrank.reporting.text.verdicts").verdicts(self)
+        return sentences
+
+    def order(self, metric: str) -> list[str]:
+        """Return the runs that can be compared, the best by *metric* first."""
+        fit = {name: scores for name, scores in self.scores.items() if name not in self.unfit}
+        return list(best_first(fit, metric)) if fit else []
+
+    def pair(self, metric: str, first: str, second: str) -> Pair:
+        """Return the pair of two runs, whichever of them comes first in it."""
+        return self._pairs[metric, frozenset((first, second))]
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, frozenset[str]], Pair]:
+        return {(pair.metric, frozenset((pair.a, pair.b))): pair for pair in self.pairs}
+
+    def main_pairs(self, metric: str) -> list[Pair]:
+        """Return the best run against each other one, and the pairs of neighbours among the others, best first."""
+        order = self.order(metric)
+        names = [(order[0], other) for other in order[1:]] + list(pairwise(order[1:])) if order else []
+        return [self.pair(metric, better, worse) for better, worse in names]
+
+    def groups(self, metric: str) -> list[list[str]]:
+        """Return the largest groups of runs in which no two differ significantly on *metric*, best first.
+
+        A run that differs from all others is in no group. Runs that are not compared are in none either.
+        """
+        order, direction = self.order(metric), Metric.parse(metric).definition.direction
+        alike = {
+            run: {
+                other
+                for other in order
+                if other != run and self.pair(metric, run, other).winner(self.alpha, direction) is None
+            }
+            for run in order
+        }
+        place = {run: at for at, run in enumerate(order)}
+        groups = [sorted(clique, key=place.__getitem__) for clique in _cliques(alike) if len(clique) > 1]
+        return sorted(groups, key=lambda group: [place[run] for run in group])
 
     def better_than(self, metric: str, run: str) -> list[str]:
         """Return the runs that *run* significantly beats on *metric*."""
@@ -95,6 +203,22 @@ class Comparison(Result):
         ]
 
 
+def _cliques(neighbours: Mapping[str, set[str]]) -> Iterator[frozenset[str]]:
+    """Yield the maximal cliques of a graph, by the algorithm of Bron and Kerbosch with pivots."""
+
+    def extend(clique: set[str], candidates: set[str], excluded: set[str]) -> Iterator[frozenset[str]]:
+        if not candidates and not excluded:
+            yield frozenset(clique)
+            return
+        pivot = max(candidates | excluded, key=lambda name: len(candidates & neighbours[name]))
+        for name in candidates - neighbours[pivot]:
+            yield from extend(clique | {name}, candidates & neighbours[name], excluded & neighbours[name])
+            candidates = candidates - {name}
+            excluded = excluded | {name}
+
+    return extend(set(), set(neighbours), set())
+
+
 def compare(
     gold: Any,
     runs: Mapping[str, Any] | Sequence[Any],
@@ -102,7 +226,6 @@ def compare(
     *,
     profile: str | Profile = "standard",
     corpus: int | Collection[str] | None = None,
-    common: bool = False,
     test: str = "randomisation",
     correction: str | None = None,
     family: str = "metric",
@@ -113,10 +236,13 @@ def compare(
 ) -> Comparison:
     """Compare runs query by query: test whether differences are significant, and find the smallest detectable ones.
 
+    Queries for which a run has no results count as 0 (``missing="zero"``), or are left out for every run
+    (``missing="skip"``). If a run lacks more than ``MOST_MISSING`` of them and ``missing`` is not given, or if none of
+    its results is judged, it is not compared: no run is called better or worse than it.
+
     Args:
         gold, metrics, profile, corpus, bootstrap, conventions, keywords: As in `score`.
         runs: Two or more runs by name, or a list of files or of runs with a ``name``, such as those of ranx.
-        common: Compare only on the queries for which every run has results.
         test: ``randomisation``, ``t``, ``wilcoxon``, ``mcnemar`` (metrics that are 0 or 1 only), or ``tukey``: Tukey's
             honestly significant differences, which compares all runs at once and needs no correction.
         correction: ``holm`` (the default), ``bh`` (Benjamini-Hochberg) or ``none``.
@@ -132,23 +258,32 @@ def compare(
         raise InputError("a comparison needs two runs or more", remedy='give a dict: {"bm25": run, "dense": other}')
     chosen = find_profile(profile)
     requested = parse_all(chosen.metrics if metrics is None else metrics)
-    resolved = resolve_conventions(chosen, conventions_of(compare, conventions, keywords))
+    changes = conventions_of(compare, conventions, keywords)
+    resolved = resolve_conventions(chosen, changes)
     named = runs if isinstance(runs, Mapping) else _named(runs)
     judged, read = read_all(gold, named.values())
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
     ranked = dict(zip(named, read, strict=True))
     hits = {
-        name: add_confidence(HitCounter(judged, run, corpus).count(resolved), run, requested, resolved)
+        name: add_confidence(_count(judged, run, corpus, resolved, name), run, requested, resolved)
         for name, run in ranked.items()
     }
     sources = {name: RunSource(judged, ranked[name], run_hits, name) for name, run_hits in hits.items()}
-    hits, left_out = _common(hits) if common else (hits, None)
+    compared_hits, left_out, flaws = _inspect(hits, resolved, decided="missing" in changes)
     scores = {
         name: score_counted(run_hits, requested, chosen, resolved, name, bootstrap, sources[name])
-        for name, run_hits in hits.items()
+        for name, run_hits in compared_hits.items()
     }
-    return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)
+    return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap, flaws)
+
+
+def _count(gold: Gold, run: Run, corpus: int | Collection[str] | None, conventions: Conventions, name: str) -> Hits:
+    """Return the hits of a run; an error names the run."""
+    try:
+        return HitCounter(gold, run, corpus).count(conventions)
+    except InputError as error:
+        raise error if error.where else InputError(error.what, where=name, remedy=error.remedy) from None
 
 
 def _named(runs: Sequence[Any]) -> dict[str, Any]:
@@ -168,7 +303,7 @@ def compare_hits(
     metrics: Metrics = None,
     *,
     profile: str | Profile = "standard",
-    common: bool = False,
+    evaluated: Collection[str] = (),
     test: str = "randomisation",
     correction: str | None = None,
     family: str = "metric",
@@ -177,7 +312,13 @@ def compare_hits(
     conventions: Conventions | Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> Comparison:
-    """Compare the hits of several runs on the same gold; the arguments are those of `compare`.
+    """Compare the hits of several runs on the same gold.
+
+    Args:
+        hits: The hits of each run.
+        evaluated: The runs of models that were given every query, so that a query without results is their answer;
+            other runs may come from incomplete files.
+        metrics, profile, test, correction, family, alpha, bootstrap, conventions, keywords: As in `compare`.
 
     >>> from goldrank.hits import Gold
     >>> gold = Gold({"q1": {"b": 1}, "q2": {"c": 1}})
@@ -188,17 +329,71 @@ def compare_hits(
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
     changes = conventions_of(compare_hits, conventions, keywords)
-    hits, left_out = _common(hits) if common else (hits, None)
+    resolved = resolve_conventions(find_profile(profile), changes)
+    hits, left_out, flaws = _inspect(hits, resolved, decided="missing" in changes, evaluated=evaluated)
     scores = {
         name: score_hits(run_hits, metrics, profile=profile, name=name, bootstrap=bootstrap, **changes)
         for name, run_hits in hits.items()
     }
-    return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)
+    return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap, flaws)
 
 
-def _common(hits: Mapping[str, Hits]) -> tuple[dict[str, Hits], int]:
-    """Return the hits of the queries for which all runs have results, and the number of other queries."""
+def _inspect(
+    hits: Mapping[str, Hits], conventions: Conventions, *, decided: bool, evaluated: Collection[str] = ()
+) -> tuple[Mapping[str, Hits], int | None, tuple[Flaw, ...]]:
+    """Return the hits to compare, how many queries were left out for that, and the broken runs."""
+    coverage = {name: Coverage.of(run_hits) for name, run_hits in hits.items()}
+    flaws = find_flaws(coverage, decided=decided, evaluated=evaluated)
+    if conventions.missing != "skip":
+        return hits, None, flaws
+    return (*common_queries(hits, () if decided else flaws), flaws)
+
+
+def find_flaws(
+    coverage: Mapping[str, Coverage], *, decided: bool = False, evaluated: Collection[str] = ()
+) -> tuple[Flaw, ...]:
+    """Return the broken runs.
+
+    Args:
+        coverage: How much of the gold each run covers.
+        decided: Whether the caller chose how missing queries count.
+        evaluated: The runs of models that were given every query.
+    """
+    flaws = []
+    for name, (answered, queries, retrieved, judged) in coverage.items():
+        none_judged = judged > 0 and retrieved == 0
+        flaw = Flaw(name, answered, queries, judged, none_judged, unfit=False)
+        if flaw.lacks_queries or none_judged:
+            flaws.append(replace(flaw, unfit=name not in evaluated and (none_judged or not decided)))
+    return tuple(flaws)
+
+
+def common_queries(hits: Mapping[str, Hits], flaws: Sequence[Flaw] = ()) -> tuple[dict[str, Hits], int]:
+    """Return the hits of the queries that all runs answer, for ``missing=skip``, and the number of other queries.
+
+    Args:
+        hits: The hits of each run.
+        flaws: The broken runs, if nobody chose ``missing=skip`` but a profile has it.
+
+    Raises:
+        InputError: A broken run would take its missing queries from all others, or no query is left.
+    """
+    for flaw in flaws:
+        if flaw.unfit and flaw.lacks_queries:
+            raise InputError(
+                f"{flaw.run} answered {flaw.answered} of {flaw.queries} queries, and under this profile the others "
+                "would be left out for every run",
+                remedy="leave that run out, or say how they count with --missing zero (as 0) or --missing skip (left "
+                "out for every run)",
+            )
+    if any(run_hits.queries != next(iter(hits.values())).queries for run_hits in hits.values()):
+        return dict(hits), 0  # another gold, which `compare_scores` refuses
     answered = np.logical_and.reduce([run_hits.depth > 0 for run_hits in hits.values()])
+    if not answered.any():
+        raise InputError(
+            f"no query has results in every run ({', '.join(hits)}), and missing=skip leaves out all others",
+            remedy="compare runs of the same queries, or count missing ones as 0 with --missing zero",
+        )
     return {name: run_hits.keep_queries(answered) for name, run_hits in hits.items()}, int((~answered).sum())
 
 
@@ -210,20 +405,28 @@ def compare_scores(
     family: str = "metric",
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    flaws: tuple[Flaw, ...] = (),
 ) -> Comparison:
     """Compare runs that are already scored.
 
     Args:
         scores: The scores of each run.
-        left_out: How many queries were left out to compare on common ones only; None if that was not requested.
+        left_out: How many queries were left out because some run lacks them; None if missing ones count as 0.
         test, correction, family, alpha, bootstrap: As in `compare`.
+        flaws: The broken runs (see `find_flaws`).
     """
     _refuse_different_queries(scores)
-    pairs = _pairs(scores, test, bootstrap)
+    unfit = {flaw.run for flaw in flaws if flaw.unfit}
+    pairs = [replace(pair, unfit=bool(unfit & {pair.a, pair.b})) for pair in _pairs(scores, test, bootstrap)]
+    # Pairs that are not compared do not weaken the others by being corrected for.
+    fit = [pair for pair in pairs if not pair.unfit]
+    correction = "tukey" if test == "tukey" else correction or "holm"
     if test == "tukey":
-        return Comparison(scores, _tukey(pairs, scores), test, "tukey", family, alpha, left_out)
-    correction = correction or "holm"
-    return Comparison(scores, _adjust(pairs, correction, family), test, correction, family, alpha, left_out)
+        tested = iter(_tukey(fit, {name: run_scores for name, run_scores in scores.items() if name not in unfit}))
+    else:
+        tested = iter(_adjust(fit, correction, family))
+    pairs = [pair if pair.unfit else next(tested) for pair in pairs]
+    return Comparison(scores, pairs, test, correction, family, alpha, left_out, flaws=flaws)
 
 
 def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
@@ -234,7 +437,7 @@ def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
             raise InputError(
                 f"{first} and {name} are scored on different queries "
                 f"({len(difference)} are in one only: {name_some(difference)})",
-                remedy="compare on the common ones (--common), or count missing ones as 0 (missing=zero)",
+                remedy="compare the runs with missing=skip, or count missing ones as 0 (missing=zero)",
             )
 
 
@@ -244,27 +447,22 @@ def _pairs(scores: Mapping[str, Scores], test: str, bootstrap: Bootstrap) -> lis
         for first, second in combinations(scores, 2)
         for metric in scores[first]
     ]
-    intervals = _intervals([differences for _, differences in tested if differences is not None], bootstrap)
+    known = [differences for _, differences in tested if differences is not None]
+    intervals = iter(share_resamples(scores.values(), [stats.Sample(values) for values in known], bootstrap))
+    random = iter(stats.randomisation_tests(known, seed=bootstrap.seed) if test == "randomisation" else ())
     pairs = []
     for pair, differences in tested:
-        interval = None if differences is None else next(intervals)
+        if differences is None:
+            pairs.append(pair)
+            continue
         geometric = scores[pair.a][pair.metric].metric.definition.aggregate == "geometric"
-        pairs.append(pair if geometric else replace(pair, interval=interval))
+        interval, p = next(intervals), next(random).p if test == "randomisation" else pair.p
+        pairs.append(replace(pair, interval=None if geometric else interval, p=p))
     return pairs
 
 
-def _intervals(columns: Sequence[Floats], bootstrap: Bootstrap) -> Iterator[stats.Interval | None]:
-    """Return the interval of each column; columns over equally many queries share their resamples."""
-    results: dict[int, stats.Interval | None] = {}
-    for size in {len(column) for column in columns}:
-        positions = [position for position, column in enumerate(columns) if len(column) == size]
-        samples = [stats.Sample(columns[position]) for position in positions]
-        results.update(zip(positions, bootstrap.intervals(samples), strict=True))
-    return (results[position] for position in range(len(columns)))
-
-
 def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, seed: int) -> tuple[Pair, Floats | None]:
-    """Return a pair without its interval, and the differences whose interval that is, if any."""
+    """Return a pair without its interval and without its p-value where all pairs share it, and its differences."""
     both = ~(np.isnan(a.values) | np.isnan(b.values))
     raw = (b.values - a.values)[both]
     differences, note = _differences(a, b, both)
@@ -272,7 +470,7 @@ def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, s
     p = effect = detectable = math.nan
     if differences is not None:
         effect = stats.effect_size(differences)
-        if test != "tukey":
+        if test not in ("randomisation", "tukey"):  # which are computed for all pairs at once
             p = stats.paired_test(test, differences, a.values[both], b.values[both], seed).p
         if a.metric.definition.aggregate != "geometric":
             detectable = stats.smallest_detectable(differences)

@@ -229,7 +229,7 @@ def different_queries(missing: Mapping[str, Sequence[str]], skipped: bool) -> li
         DataWarning(
             "different-queries",
             f"The runs do not answer the same queries, {effect}: {lacking}.",
-            remedy="Compare them on the queries that all answer: goldrank compare --common.",
+            remedy="Compare them on the queries that all answer: goldrank compare --missing skip.",
         )
     ]
 

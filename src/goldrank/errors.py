@@ -92,7 +92,10 @@ def unknown_name(
     """
     import difflib
 
-    near = difflib.get_close_matches(name.lower(), list(known), n=3, cutoff=0.6)
+    names = list(known)
+    # Letters in another order, as in ngcd, are the likeliest slip.
+    near = [other for other in names if sorted(other) == sorted(name.lower())]
+    near = near or difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.6)
     meant = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else "see the list"
     return UnknownNameError(f"there is no {kind} {shorten(name)}", where=where, remedy=f"{meant} ({listing})")
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank import native
+from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError
 from goldrank.ordering import ListedOrder, listed_order, order_by
 from goldrank.presentation import Result
@@ -20,6 +21,10 @@ from goldrank.presentation import Result
 if TYPE_CHECKING:
     from goldrank.io import RowsFile
     from goldrank.io.columns import Columns, TableKind
+    from goldrank.io.packed import PackedRun
+
+_BYTES_PER_THREAD = 1 << 24
+"""A thread takes longer to start than to read a small part of a file."""
 
 Precision = Literal["float64", "float32"]
 Path = str | PathLike[str]
@@ -90,6 +95,11 @@ class _ItemsByQuery(Result, Mapping[str, dict[str, float]]):
     def is_by_position(self) -> bool:
         """Whether the queries have no ids of their own and are numbered from 0."""
         return self._columns is not None and self._columns.by_position
+
+    @property
+    def reading(self) -> str:
+        """What each named column of a table was read as, and which were ignored; empty if there were no names."""
+        return "" if self._columns is None else self._columns.reading
 
     @property
     def queries(self) -> list[str]:
@@ -191,6 +201,8 @@ class Run(_ItemsByQuery):
 
     _kind: TableKind = "run"
     _trec: RowsFile | None = None
+    _packed: PackedRun | None = None
+    _threads: int = 1
     _mapping: dict[str, dict[str, float]] | None = None
 
     def __init__(
@@ -222,8 +234,14 @@ class Run(_ItemsByQuery):
             results: For each query the positions of its results in *ids*, each once, and their scores.
             source: The name of the searcher, for error messages.
         """
-        rankings = (([ids[position] for position in positions.tolist()], scores) for positions, scores in results)
-        return cls.from_rankings(queries, rankings, source)
+        positions, scores, sizes = [np.zeros(0, np.int64)], [np.zeros(0)], [0]
+        for ranked, values in results:
+            positions.append(ranked)
+            scores.append(values)
+            sizes.append(len(values))
+        # One lookup for all queries: a list for each of them takes five times as long.
+        items = np.array(ids, object)[np.concatenate(positions)].tolist()
+        return cls._from_flat(queries, sizes, items, scores, source)
 
     @classmethod
     def from_rankings(
@@ -236,35 +254,56 @@ class Run(_ItemsByQuery):
             rankings: for each query the ids of its items, each once, and their scores.
             source: what ranked, for messages.
         """
-        from goldrank.io.checks import refuse_non_finite
-        from goldrank.io.columns import Columns
-
         items: list[str] = []
         scores, sizes = [np.zeros(0)], [0]
         for ranked, values in rankings:
             items += ranked
             scores.append(values)
             sizes.append(len(values))
+        return cls._from_flat(queries, sizes, items, scores, source)
+
+    @classmethod
+    def _from_flat(
+        cls, queries: Sequence[str], sizes: list[int], items: list[str], scores: list[Floats], source: str
+    ) -> Run:
+        from goldrank.io.checks import refuse_non_finite
+        from goldrank.io.columns import Columns
+
         columns = Columns(list(queries), np.cumsum(sizes), items, np.concatenate(scores), source)
         refuse_non_finite(columns.values, value="score", place=lambda row: f"{source}: item {columns.items[row]!r}")
         return cls.from_columns(columns)
 
     @classmethod
-    def deferred(cls, compute: Callable[[], Run]) -> Run:
-        """Return a run that calls *compute* on first access, for hits that are counted without it."""
-        return _DeferredRun(compute)
+    def deferred(cls, search: Callable[[int], Run], depth: int) -> Run:
+        """Return a run that calls *search* with *depth* on first access, for hits that are counted without it."""
+        return _DeferredRun(search, depth)
 
     @classmethod
-    def read(cls, path: Path, *, format: str | None = None) -> Run:
-        """Read a file in any known format ("-" is standard input), recognised by its content."""
+    def read(cls, path: Path, *, format: str | None = None, threads: int | None = None) -> Run:
+        """Read a file in any known format ("-" is standard input), recognised by its content.
+
+        Args:
+            path: The file.
+            format: The name of its format, to skip the recognition.
+            threads: How many threads score a large TREC file; by default one for each core.
+        """
         from goldrank import io
 
         file = io.open_rows(path, "run", format=format)
-        if file.format != "trec":
-            return cls.from_columns(file.parse())
         run = cls.__new__(cls)
-        run._columns, run._trec = None, file
+        run._columns = None
+        if file.format == "trec":
+            run._trec, run._threads = file, usable_cores() if threads is None else threads
+        elif (packed := file.pack()) is not None:
+            run._packed = packed
+        else:
+            run._columns = file.parse()
         return run
+
+    @property
+    def reading(self) -> str:
+        """What each named column of a table was read as, and which were ignored; empty if there were no names."""
+        return super().reading if self._packed is None else self._packed.reading
 
     @property
     def columns(self) -> Columns:
@@ -272,6 +311,8 @@ class Run(_ItemsByQuery):
         if self._columns is None:
             if self._trec is not None:
                 self._columns = self._trec.parse()
+            elif self._packed is not None:
+                self._columns = self._packed.columns()
             else:
                 from goldrank.io.tables import columns_from
 
@@ -281,11 +322,11 @@ class Run(_ItemsByQuery):
     @property
     def order(self) -> ListedOrder:
         """How the rank column, or the order of the list, agrees with the scores."""
-        return listed_order(self.columns)
+        return listed_order(self._packed or self.columns)
 
     def _listed_order(self, counted: ListedOrder) -> ListedOrder:
         """Return what was counted while the hits were, except for ranks that are only in the columns."""
-        columns = None if self._trec is not None else self._columns
+        columns = None if self._trec is not None else self._packed or self._columns
         if columns is not None and columns.ranks is not None:
             return self.order
         return replace(counted, unnamed=columns is not None and columns.unnamed)
@@ -293,6 +334,28 @@ class Run(_ItemsByQuery):
     def ordered_by(self, scores: str) -> Run:
         """Return the run ordered by ``similarity``, by ``distance``, or as it is listed (``ignore``)."""
         return self if scores == "similarity" else Run.from_columns(order_by(self.columns, scores))
+
+    def head(self, k: int) -> Run:
+        """Return the first *k* items of each query, in the listed order.
+
+        >>> Run({"q1": {"d3": 0.9, "d1": 0.4}, "q2": {}}).head(1).to_dict()
+        {'q1': {'d3': 0.9}, 'q2': {}}
+        """
+        columns = self.columns
+        sizes = np.diff(columns.starts)
+        keep = np.arange(len(columns.items)) - np.repeat(columns.starts[:-1], sizes) < k
+        if keep.all():
+            return self
+        return Run.from_columns(
+            replace(
+                columns,
+                starts=np.concatenate(([0], np.cumsum(np.minimum(sizes, k)))),
+                items=list(compress(columns.items, keep.tolist())),
+                values=columns.values[keep],
+                ranks=None if columns.ranks is None else columns.ranks[keep],
+                chunks=None if columns.chunks is None else list(compress(columns.chunks, keep.tolist())),
+            )
+        )
 
     def listed_items(self, rows: int | None = None) -> dict[str, list[str]]:
         """Return the items of each query in the listed order, of about the first *rows* rows only if that is given."""
@@ -304,6 +367,8 @@ class Run(_ItemsByQuery):
                 if remaining is not None and (remaining := remaining - len(ranking)) <= 0:
                     break
             return items
+        if rows is not None and self._packed is not None:
+            return self._packed.listed_items(rows)
         if rows is None or self._trec is None:
             columns = self.columns
         else:
@@ -363,7 +428,13 @@ class Run(_ItemsByQuery):
                 from goldrank.io.memory_mapping import unchanged
 
                 with unchanged(self._trec.data):
-                    counted = native.count_trec_hits(self._trec.data, *arguments)
+                    threads = min(self._threads, 1 + len(self._trec.data) // _BYTES_PER_THREAD)
+                    counted = native.count_trec_hits(self._trec.data, *arguments, threads)
+            elif self._packed is not None:
+                packed = self._packed
+                counted = native.count_packed_hits(
+                    packed.queries, packed.starts, packed.offsets, packed.text, packed.values, *arguments
+                )
             elif self._mapping is not None:
                 counted = native.count_mapping_hits(self._mapping, *arguments)
             else:
@@ -411,15 +482,19 @@ class Run(_ItemsByQuery):
 
 
 class _DeferredRun(Run):
-    def __init__(self, compute: Callable[[], Run]) -> None:
-        self._compute, self._columns = compute, None
+    def __init__(self, search: Callable[[int], Run], depth: int) -> None:
+        self._search, self._depth, self._columns = search, depth, None
 
     @property
     def columns(self) -> Columns:
         """The rows as parallel columns."""
         if self._columns is None:
-            self._columns = self._compute().columns
+            self._columns = self._search(self._depth).columns
         return self._columns
+
+    def head(self, k: int) -> Run:
+        """Return the first *k* items of each query; a deeper search is not done for them."""
+        return self._search(k) if self._columns is None and k < self._depth else super().head(k)
 
 
 def _is_mapping_of_dicts(data: Any) -> bool:

@@ -12,6 +12,7 @@ from goldrank.native.fallback.hit_counting import ORDER_DEPTH, order_of
 
 if TYPE_CHECKING:
     from goldrank.io.columns import Columns
+    from goldrank.io.packed import PackedRun
 
 SCORE_READINGS: dict[str, str] = {
     "similarity": "a higher score is better, also if the listed order contradicts it",
@@ -80,7 +81,7 @@ class ListedOrder:
             raise InputError(self.sentence, where=where, remedy=f"say what the scores are with {how}: {CHOICES_TEXT}")
 
 
-def listed_order(columns: Columns) -> ListedOrder:
+def listed_order(columns: Columns | PackedRun) -> ListedOrder:
     """Return how the ranks of *columns*, or the order of their rows, agree with the scores."""
     sums = np.zeros(5, np.int64)
     for start, end in zip(columns.starts[:-1].tolist(), columns.starts[1:].tolist(), strict=True):

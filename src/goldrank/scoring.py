@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 from goldrank import stats
 from goldrank.data_warnings import (
@@ -56,6 +56,24 @@ class Bootstrap:
         return stats.intervals(columns, resamples=self.resamples, level=self.level, method=self.method, seed=self.seed)
 
 
+class Coverage(NamedTuple):
+    """How much of the gold a run covers."""
+
+    answered: int
+    """The queries of the gold for which the run has results."""
+    queries: int
+    """The queries of the gold."""
+    retrieved: int
+    """The judged items among the results."""
+    judged: int
+    """The judged items of the gold."""
+
+    @classmethod
+    def of(cls, hits: Hits) -> Coverage:
+        """Count what the run of these hits covers."""
+        return cls(int((hits.depth > 0).sum()), len(hits.queries), int(hits.found.sum()), len(hits))
+
+
 @dataclass(frozen=True)
 class Counts:
     """How many queries and gold items the scores include and leave out; shown with every result."""
@@ -72,6 +90,8 @@ class Counts:
     """Results removed because their id is that of the query."""
     outside: int
     """Gold items known to be outside the corpus."""
+    coverage: Coverage
+    """How much of the gold the run covers, whatever the conventions leave out."""
     flattened: int = 0
     """Gold items judged for several subtopics of which some metric reads only the highest grade."""
     missing_queries: tuple[str, ...] = ()
@@ -222,6 +242,37 @@ class Scores(Result, Mapping[str, Score]):
 
     def __len__(self) -> int:
         return len(self.metrics)
+
+
+def share_resamples(
+    all_scores: Iterable[Scores], samples: Sequence[stats.Sample] = (), bootstrap: Bootstrap | None = None
+) -> list[stats.Interval | None]:
+    """Compute the intervals of several runs, and those of other samples, with few sets of resamples.
+
+    Runs over equally many queries share one set. The intervals are those that each run would compute for itself, which
+    takes longer because it draws the resamples again.
+
+    Args:
+        all_scores: The runs; those whose intervals are known are left alone.
+        samples: Further values, such as differences between runs.
+        bootstrap: The settings for the samples; runs with other settings compute their intervals when asked.
+
+    Returns:
+        The interval of each sample.
+    """
+    runs = [scores for scores in all_scores if "intervals" not in vars(scores)]
+    how = bootstrap or (runs[0].bootstrap if runs else Bootstrap())
+    runs = [scores for scores in runs if scores.bootstrap == how]
+    columns = [*samples, *(score.sample for scores in runs for score in scores.values())]
+    results: dict[int, stats.Interval | None] = {}
+    for size in {len(column.values) for column in columns}:
+        positions = [position for position, column in enumerate(columns) if len(column.values) == size]
+        results.update(zip(positions, how.intervals([columns[position] for position in positions]), strict=True))
+    position = len(samples)
+    for scores in runs:
+        vars(scores)["intervals"] = [results[position + number] for number in range(len(scores))]
+        position += len(scores)
+    return [results[number] for number in range(len(samples))]
 
 
 def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
@@ -535,6 +586,7 @@ def _count(hits: Hits, placement: Placement, requested: list[Metric], relevance_
         no_relevant=int((placement.relevant_count(relevance_level) == 0).sum()),
         self_dropped=hits.dropped_self,
         outside=int(hits.outside.sum()),
+        coverage=Coverage.of(hits),
         flattened=sum(len(judged) > 1 for judged in hits.subtopics or []) if flat else 0,
         missing_queries=tuple(missing_queries(hits)),
         deepest=int(placement.depth.max(initial=0)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.redaction import redact
@@ -33,10 +34,7 @@ class Spec:
         match = re.fullmatch(_WRITTEN, text.strip(), re.DOTALL)
         # With an unclosed quote, "(option=…)" would otherwise be read as part of a file name.
         if match is None or re.search(r"\([^()]*=.*\)$", match["argument"] or "", re.DOTALL):
-            raise InputError(
-                f"{shorten(text)} is not a valid model",
-                remedy="write kind, kind:argument or kind:argument(option=value), quotes and brackets in quotes",
-            )
+            raise InputError(f"{shorten(text)} is not a valid model", remedy=_remedy(text.strip()))
         return cls(match["kind"].lower(), match["argument"] or "", parse_options(match["options"] or "", text))
 
     def updated(self, options: Mapping[str, object]) -> Spec:
@@ -64,6 +62,32 @@ class Spec:
     def __str__(self) -> str:
         options = ",".join(f"{name}={_quoted(value)}" for name, value in self.options.items())
         return self.kind + (f":{self.argument}" if self.argument else "") + (f"({options})" if options else "")
+
+
+_KINDS_BY_SUFFIX = {
+    **dict.fromkeys((".npz", ".npy"), "vectors"),
+    **dict.fromkeys((".run", ".trec"), "run"),
+    **dict.fromkeys((".vec", ".txt", ".bin", ".kv"), "words"),
+}
+
+
+def _remedy(text: str) -> str:
+    """Say how a file, or the name of a model on the Hugging Face hub, is written as a spec.
+
+    >>> _remedy("BAAI/bge-small")
+    "did you mean 'st:BAAI/bge-small'? A model of sentence-transformers is written st:NAME (goldrank list models)"
+    >>> _remedy("./dense.npz")
+    "did you mean 'vectors:./dense.npz'? (goldrank list models)"
+    """
+    kind = _KINDS_BY_SUFFIX.get(Path(text).suffix.lower())
+    if kind is not None:
+        return f"did you mean '{kind}:{text}'? (goldrank list models)"
+    if re.fullmatch(r"(?:\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*/?(?:\(.*\))?", text):
+        return (
+            f"did you mean {shorten(f'st:{text}')}? A model of sentence-transformers is written st:NAME "
+            "(goldrank list models)"
+        )
+    return "write kind, kind:argument or kind:argument(option=value), quotes and brackets in quotes"
 
 
 _OPTION = re.compile(r"(?P<name>\w+)\s*=\s*(?P<value>.*)", re.DOTALL)

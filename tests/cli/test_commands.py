@@ -41,7 +41,8 @@ def test_score_prints_means_counts_and_conventions(capsys, files):
     assert "mrr↑" in out
     assert "0.3333" in out  # lexical: 1/2, 1/2, 0
     assert "3 queries" in out
-    assert "ties=docid" in out
+    assert "Standard conventions; --verbose shows all 13." in out
+    assert "ties=docid" in run(capsys, "score", *files, "--verbose")[1]
     assert "lexical: 1 gold queries without results (scored 0)" in out
     assert "dense: 1 queries of the run not in the gold (ignored)" in out
 
@@ -147,9 +148,12 @@ def test_compare_states_whether_a_difference_is_significant(capsys, files):
         "Warning: The runs do not answer the same queries, which count as 0: lexical lacks 1 ('q3')"
     )
     assert empty == ""
-    assert verdict.startswith(
-        "On mrr the data cannot tell dense from lexical: +0.6667, p = 0.250; 3 queries could show"
-    )
+    assert verdict.startswith("lexical answered 2 of 3 queries. So it is not compared: say how missing queries count")
+    _, out, _ = run(capsys, "compare", *files, "-M", "mrr", "--missing", "zero")
+    broken, verdict = out.splitlines()[2:4]
+    assert broken == "lexical answered 2 of 3 queries; missing queries count as 0."
+    assert verdict.startswith("dense and lexical cannot be told apart on mrr: 1.0000 vs 0.3333, difference 0.6667 [")
+    assert "p = 0.250 (paired randomisation, Holm)" in verdict
     assert "W/T/L" in out
     assert "3/0/0" in out
 
@@ -172,19 +176,25 @@ def test_compare_marks_significant_differences(capsys, tmp_path, monkeypatch):
     (tmp_path / "bad.run").write_text("".join(f"{q} Q0 wrong 1 2 x\n{q} Q0 right 2 1 x\n" for q in queries))
     code, out, _ = run(capsys, "compare", "g", "bad.run", "good.run", "-M", "mrr", "-M", "mean_rank")
     assert code == 0
-    assert "good beats bad on mrr by 0.5000" in out
-    assert "good beats bad on mean_rank by 1.00" in out
+    assert "good is better than bad on mrr: 1.0000 vs 0.5000, difference 0.5000" in out
+    assert "good is better than bad on mean_rank: 1.00 vs 2.00, difference 1.00" in out
     assert "1.0000ᵃ" in out
 
 
-def test_compare_refuses_different_queries_and_reports_the_reduction_to_common_ones(capsys, files):
-    code, _, err = run(capsys, "compare", *files, "-M", "mrr", "--missing", "skip")
-    assert code == 2
-    assert "different queries" in err
-    assert "--common" in err
-    code, out, _ = run(capsys, "compare", *files, "-M", "mrr", "--missing", "skip", "--common")
+def test_compare_without_missing_queries_names_how_many_are_left_out(capsys, files):
+    code, out, _ = run(capsys, "compare", *files, "-M", "mrr", "--missing", "skip")
     assert code == 0
-    assert "Reduced to the common queries: 1 left out." in out
+    assert out.startswith("lexical answered 2 of 3 queries; missing queries are left out for every run.\n")
+    assert "Only the queries that every run answers: 1 left out." in out
+    code, _, err = run(capsys, "compare", *files, "-M", "mrr", "--profile", "trec_eval")
+    assert (code, "--missing skip" in err) == (2, True)
+
+
+def test_compare_names_the_run_that_shares_no_query_with_the_gold(capsys, files, tmp_path):
+    (tmp_path / "upper.run").write_text(LEXICAL.replace("q1", "Q1").replace("q2", "Q2"))
+    code, _, err = run(capsys, "compare", *files, "upper.run", "-M", "mrr")
+    assert code == 2
+    assert err.startswith("goldrank: upper: no query of the run is in the gold (the run has 'Q1', the gold 'q1')")
 
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "mpr", "iprec@0.1", "infap", "num_q"])

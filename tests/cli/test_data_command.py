@@ -103,7 +103,7 @@ WRONG = {
     "exists": (["convert", "set", "set", "--to", "beir"], "exists already; add --overwrite"),
     "not related": (["convert", "set", "made", "--to", "articles"], "convert to beir"),
     "no layout": (["convert", "set", "made"], "--to"),
-    "unknown layout": (["convert", "set", "made", "--to", "bier"], "invalid choice"),
+    "unknown layout": (["convert", "set", "made", "--to", "bier"], "did you mean 'beir'?"),
     "no action": ([], "check|convert"),
 }
 
@@ -127,3 +127,35 @@ def test_the_command_is_listed_and_runs_from_the_shell(folder):
     assert "check or convert a collection" in shell("--help")
     assert "goldrank data convert cran/ cran-beir --to beir" in shell("data", "--help")
     assert "4" in shell("data", "check", "set")
+
+
+def test_check_prints_the_columns_and_the_first_query_with_its_gold_as_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    file = tmp_path / "faq.csv"
+    file.write_text(f"question,answer,grade,year\nwhat is wine,water,0,1\nwhat is wine,{'grapes ' * 40},2,1\n")
+    assert main(["data", "check", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "faq.csv: query = question, item = answer, grade = grade; ignored: year" in " ".join(printed.split())
+    rows = printed[printed.index("first query") :].splitlines()
+    assert [line.split(None, 3) for line in rows[2:5]] == [
+        ["query", "q1", "what", "is wine"],
+        ["grade", "2", "d2", rows[3].split(None, 3)[3]],
+        ["grade", "0", "d1", "water"],
+    ]
+    assert rows[3].endswith("…")
+    assert max(map(len, rows[:5])) <= 80
+
+
+def test_check_shows_gold_that_is_not_in_the_corpus_and_counts_what_it_does_not_show(tmp_path, capsys):
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "x"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "y"}\n')
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q\tgone{n}\t1\n" for n in range(5)))
+    assert main(["data", "check", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "grade 1       gone0   (not in the corpus)" in printed
+    assert "2 judged items more of this query." in printed
+
+
+def test_check_refuses_data_that_is_measured_and_not_ranked(capsys):
+    assert main(["data", "check", "sentence-pairs"]) == 2
+    assert "nothing to rank; goldrank run -m MODEL -t sentence-pairs measures it" in capsys.readouterr().err

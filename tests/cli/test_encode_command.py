@@ -59,7 +59,7 @@ def test_the_vectors_are_a_model_that_gives_the_same_scores(texts, tmp_path, cap
         (["-m", "bm25"], "ranks texts without vectors"),
         (["-m", "lsa:8"], "has to be fitted on the whole corpus first"),
         (["-m", MODEL, "--shard-items", "1000"], "a multiple of 4096"),
-        (["-m", MODEL, "--work-folder", "x"], "unrecognized arguments"),
+        (["-m", MODEL, "--work-folder", "x"], "there is no option '--work-folder'"),
         (["-m", MODEL, "--engine", "spark"], "no engine 'spark'"),
         (["-m", MODEL, "--engine", "ray:0"], "no engine 'ray:0'"),
         (["-m", MODEL, "--text", "abstract"], "no part of a document 'abstract'"),

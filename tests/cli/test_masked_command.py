@@ -25,7 +25,7 @@ def here(own_folder):
 
 
 def predict(capsys, *models, options=()):
-    code, out, err = run(capsys, "masked", "predict", "people.jsonl", "-m", *models, *options)
+    code, out, err = run(capsys, "masked", "predict", "people.jsonl", "-m", *models, *options, "--quiet")
     assert (code, err) == (0, "")
     return [line.split()[0] for line in out.splitlines()]
 
@@ -156,8 +156,8 @@ def test_names_are_matched_by_themselves(here, capsys):
     [
         (("predict", "none.jsonl", "-m", "names:random"), "No such file"),
         (("predict", "people.jsonl", "-m", "nomes:random"), "did you mean 'names'?"),
-        (("predict", "people.jsonl", "-m", "names:random", "-k", "0"), "give -k 1 or more"),
-        (("predict", "people.jsonl", "-m", "names:random", "--limit", "0"), "give a limit of 1 or more"),
+        (("predict", "people.jsonl", "-m", "names:random", "-k", "0"), "k is 0, less than 1; give 1 or more"),
+        (("predict", "people.jsonl", "-m", "names:random", "--limit", "0"), "limit is 0, less than 1; give 1 or more"),
         (("predict", "broken.jsonl", "-m", "names:random"), "broken.jsonl:2"),
         (("score", "no-such-key"), "there is no stored run"),
         (("score", "people.jsonl"), "people.jsonl"),

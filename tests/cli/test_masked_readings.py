@@ -138,7 +138,7 @@ def test_a_page_of_several_examples_has_groups_of_its_own(here, capsys):
         (("--profile", "source", "--pool", "alias", "--matcher", "names"),
          "pool alias and matcher names turn the profile source into strict; use the profile strict alone"),
         (("--tier", "exact"), "the matcher tokens does not distinguish the tier exact"),
-        (("--profile", "strikt"), "invalid choice: 'strikt'"),
+        (("--profile", "strikt"), "did you mean 'strict'?"),
         (("--page", "9"), "there is no page '9' in the predictions"),
         (("--example", "0"), "--example: the predictions cover 2 pages, which number their examples separately; "
          "give the page as well, with --page"),

@@ -35,7 +35,9 @@ def run(capsys, *arguments):
 def test_the_verdict_comes_first_then_the_grid_and_the_comparison(scores, capsys):
     code, out, err = run(capsys, *scores)
     lines = out.splitlines()
-    assert (code, err) == (0, "")
+    reading = "scores.csv: model = model, evaluator = evaluator, value = value; ignored: split"
+    assert (code, err) == (0, f"goldrank: note: {reading}.\n")
+    assert run(capsys, *scores, "--quiet") == (0, out, "")
     assert lines[0].startswith("mrr follows the downstream scores best: mean Spearman 0.9")
     assert "evaluator" in out
     assert [line.split()[0] for line in lines if line.startswith(("mrr  ", "sts  "))] == ["mrr", "sts"]

@@ -77,7 +77,10 @@ def test_sizes_come_from_the_run_or_a_table_and_figures_are_chosen_by_name(capsy
     assert (code, names(tmp_path / "out/here")) == (0, {"accuracy-by-family.svg"})
     assert "the size of 1 of 2 models is known" in err
     code, _, err = run(capsys, store.small, store.large, *chosen, "--sizes", "sizes.csv", "--theme", "dark")
-    assert (code, err) == (0, "")
+    assert (code, err) == (
+        0,
+        "goldrank: note: sizes.csv: model = model, parameters = parameters, family = family.\n",
+    )
     assert names(tmp_path / "out/here") == {"accuracy-by-family.svg", "accuracy-by-size.svg"}
 
 
@@ -110,7 +113,7 @@ def test_runs_on_the_same_gold_give_the_figures_of_a_comparison(capsys, store, t
     assert names(tmp_path / "two") == {
         "rank-curve.png", "leaderboard.png", "paired-scatter.png", "differences.png", "rank-histogram.png",
     }  # fmt: skip
-    assert "left out critical-difference: it needs three runs or more" in err
+    assert "left out significance-groups: it needs three runs or more" in err
     code, out, err = run(capsys, store.ranked, other, "--figure", "differences", "-o", "one", "--theme", "dark")
     assert (code, out, err) == (0, "one/differences.png\n", "")
 
@@ -164,7 +167,7 @@ def test_a_measurement_has_nothing_to_draw(capsys, store, tmp_path):
         (["SMALL", "-o", "file"], "this is a file, not a folder"),
         (["SMALL", "--sizes", "none.csv"], "there is no such file"),
         (["SMALL", "-k", "0"], "k=0 is not a whole number >= 1"),
-        (["SMALL", "--format", "gif"], "invalid choice: 'gif'"),
+        (["SMALL", "--format", "gif"], "there is no value of --format 'gif'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(capsys, store, tmp_path, arguments, said):

@@ -200,11 +200,44 @@ def test_compare_of_keys_is_that_of_the_files(capsys, store):
     GOLD.write("qrels.txt")
     LEXICAL.write(f"{store.lexical}.run")
     DENSE.write(f"{store.dense}.run")
-    options = ["-M", "mrr", "--format", "json"]
+    # A run file that lacks queries is compared only if it is said how they count.
+    options = ["-M", "mrr", "--missing", "zero", "--format", "json"]
     by_key = json.loads(run(capsys, "compare", store.lexical, store.dense, *options)[1])
     by_file = json.loads(run(capsys, "compare", "qrels.txt", f"{store.lexical}.run", f"{store.dense}.run", *options)[1])
     assert by_key["comparison"] == by_file["comparison"]
     assert by_key["comparison"]["pairs"]
+
+
+def test_a_task_stands_for_its_runs_on_the_data_that_was_evaluated_last(capsys, store, tmp_path):
+    options = ["-M", "mrr", "--format", "json"]
+    by_task = run(capsys, "score", "--task", "wines", *options)
+    assert by_task == run(capsys, "score", store.lexical, store.dense, *options)
+    assert run(capsys, "compare", "--task", "wines", *options)[0] == 0
+    code, out, _ = run(capsys, "report", "--task", "wines", "-o", "report.md")
+    assert (code, out) == (0, "report.md\n")
+    page = (tmp_path / "report.md").read_text("utf-8")
+    assert store.lexical in page
+    assert store.dense in page
+    code, out, _ = run(capsys, "plot", "--task", "wines", "--figure", "leaderboard", "-o", "figures")
+    assert (code, out) == (0, "figures/leaderboard.png\n")
+    newer = record("bm25", DENSE)
+    key = store.save(replace(newer, inputs={**newer.inputs, "data": "changed"})).key
+    assert run(capsys, "score", "--task", "wines", *options) == run(capsys, "score", key, *options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "--task", "wine"], "there is no task in the store 'wine'; did you mean 'wines'?"),
+        (["report", "--task", "wines", "x.run"], "'x.run' is given beside --task; give keys or files, or --task"),
+        (["compare"], "no run is given; give GOLD and run files, keys of stored runs, or --task TASK"),
+        (["plot"], "no run is given; give GOLD and run files, keys of stored runs, or --task TASK"),
+    ],
+)
+def test_a_task_without_runs_or_beside_keys_is_refused(capsys, store, arguments, message):
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert message in err
 
 
 def test_runs_that_cannot_be_compared_are_refused(capsys, store):

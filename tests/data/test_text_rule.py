@@ -30,6 +30,27 @@ def test_parts_separator_and_limits_are_kept(rule, text):
     assert rule.text(ARTICLE) == text
 
 
+_WRITTEN = st.sampled_from(["", " ", "\u2003", "a", " b ", "\x1f", "c"])
+
+
+@given(
+    st.builds(Document, st.just("a"), _WRITTEN, st.lists(st.tuples(_WRITTEN, _WRITTEN), max_size=3).map(tuple)),
+    st.permutations(["title", "heading", "text"]),
+    st.integers(1, 3),
+    st.none() | st.integers(1, 2),
+)
+def test_a_text_joins_the_parts_with_more_than_white_space(document, parts, used, sections):
+    rule = TextRule(tuple(parts[:used]), "|", sections)
+    titles = [document.title] if "title" in rule.parts else []
+    rest = [
+        dict(zip(("heading", "text"), section, strict=True))[part]
+        for section in document.sections[:sections]
+        for part in rule.parts
+        if part != "title"
+    ]
+    assert rule.text(document) == "|".join(part for part in [*titles, *rest] if part.strip())
+
+
 def test_sections_become_passages_and_sentences():
     assert TextRule().passages(ARTICLE) == ["Tokaj A sweet wine. It keeps.", "Soil Clay on rock.", "Empty"]
     assert TextRule().sentences(ARTICLE) == [

@@ -1,14 +1,16 @@
 """The reference pages are generated from the registries, and other pages name everything that there is."""
 
+import argparse
 import importlib.util
 import re
 import shlex
+from importlib import import_module
 
 import pytest
 
 import goldrank
 from docs_pages import DOCS, timeless
-from goldrank.cli.main import main
+from goldrank.cli.main import COMMANDS, main
 from goldrank.cli.run_config import known_names
 from goldrank.data.collections import READERS
 from goldrank.encoders import KINDS
@@ -41,6 +43,26 @@ def test_the_page_of_the_python_api_has_every_public_name(generate):
     shown = re.findall(r"^::: goldrank\.(?:\S+\.)?(\w+)$", generate.api_page(), re.MULTILINE)
     assert set(shown) >= set(goldrank.__all__) - {"PROFILES", "masked"}
     assert {"predict", "score", "MaskedPredictions", "MaskedResult"} <= set(shown)
+
+
+def test_the_page_of_the_commands_has_every_option_with_its_help(generate):
+    page = generate.commands_page()
+    shown = 0
+    parsers = [import_module(f"goldrank.cli.{name}_command").build_parser() for name in COMMANDS]
+    while parsers:
+        parser = parsers.pop()
+        (section,) = re.findall(rf"^##+ {parser.prog}\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+            elif action.help != argparse.SUPPRESS and action.dest != "help":
+                shown += 1
+                assert action.help, (parser.prog, action.dest)
+                assert all(f"`{name}`" in section for name in action.option_strings)
+                assert action.option_strings or re.search(
+                    rf"^\| `.*{action.metavar or action.dest}", section, re.MULTILINE
+                )
+    assert shown > 200
 
 
 def test_the_profiles_page_names_every_profile(generate):

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.encoders import KINDS, Encoder, Fitted, Searcher, Spec, load
-from goldrank.encoders.base import BatchEncoder
+from goldrank.encoders.base import BatchEncoder, can_resume, is_live
 from goldrank.errors import InputError
+from goldrank.vectors.cache import EmbeddingCache, live_vectors
 from packaged_models import folder_in_package
 from profiles import examples
 
@@ -196,10 +197,14 @@ def test_the_identity_changes_with_the_model_file(tmp_path):
     assert load(f"words:{file}").identity != before
 
 
-def test_a_function_without_a_file_of_its_own_never_has_the_same_identity_twice():
-    scale = 2.0
-    assert load(lambda texts: np.full((len(texts), 2), scale)).identity != load(lambda texts: None).identity
-    assert load(by_letters).identity == load(by_letters).identity
+@pytest.mark.parametrize("function", [by_letters, lambda texts: np.ones((len(texts), 2))])
+def test_a_function_in_memory_is_live_and_its_vectors_are_not_cached(function, tmp_path):
+    encoder = load(function)
+    assert is_live(encoder)
+    assert not can_resume(encoder)
+    with live_vectors([encoder]):
+        EmbeddingCache(tmp_path).encode(encoder, ["a"], "item")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_function_may_ask_for_the_side():
@@ -231,7 +236,8 @@ def test_an_object_that_encodes_is_asked_by_its_methods_and_its_vectors_are_neve
     encoder = load(model)
     assert encoder.encode_queries(["a"]).tolist() == [[query, query]]
     assert encoder.encode_items(["a"]).tolist() == [[item, item]]
-    assert encoder.identity != load(model).identity
+    assert is_live(encoder)
+    assert not can_resume(encoder)
 
 
 def test_a_second_argument_with_a_default_is_not_taken_for_the_side():
@@ -295,9 +301,9 @@ def test_a_bad_spec_is_one_clear_sentence(spec, message):
 
 
 def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "bm25s", None)
-    with pytest.raises(Exception, match=r"needs bm25s, which is not installed; run: pip install 'goldrank\[lexical\]'"):
-        load("bm25")
+    monkeypatch.setitem(__import__("sys").modules, "bm25s.stopwords", None)
+    with pytest.raises(Exception, match=r"needs bm25s, which is not installed; run: pip install 'goldrank\[models\]'"):
+        load("bm25(stopwords=en)")
 
 
 def test_every_kind_says_what_it_is_and_its_example_reads():

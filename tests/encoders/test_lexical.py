@@ -1,13 +1,16 @@
 """TF-IDF, LSA and BM25 against computations by hand."""
 
+import importlib
 import math
 import random
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from goldrank.encoders import load
+from goldrank.encoders.tokens import TOKENIZERS
 from goldrank.errors import InputError
 
 CORPUS = ["the cat the cat sat", "the dog sat", "the bird flew", "cat and dog and bird"]
@@ -104,6 +107,50 @@ def test_tfidf_takes_punctuation_off_words_and_weighs_as_scikit_learn_does_with_
     np.testing.assert_allclose(encoder.encode_items(corpus).toarray(), weights, rtol=1e-6, atol=1e-7)
 
 
+COUNTED = ["The cat, the HAT.", "", "a dog; the cat's mat", "naïve ΑΣ ας Σ", "x y z", "the the the hat",
+           "ß 日本 日本 ²", "cat dog bird", "bird dog cat", " ?! "]  # fmt: skip
+
+
+@pytest.mark.parametrize("tokens", list(TOKENIZERS))
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"ngrams": "1-3"}, {"ngrams": "2"}, {"min_df": "2"}, {"max_df": "0.3"}, {"max_features": "3"},
+     {"ngrams": "1-2", "min_df": "0.1", "max_df": "4", "max_features": "5"}],
+)  # fmt: skip
+def test_words_are_counted_as_by_scikit_learn(tokens, limits):
+    texts = pytest.importorskip("sklearn.feature_extraction.text")
+    encoder = load("tfidf", tokens=tokens, smart="nnn", **limits)
+    rows = encoder.fit_encode(COUNTED)
+    low, _, high = limits.get("ngrams", "1").partition("-")
+    df = {name: float(limits[name]) if "." in limits[name] else int(limits[name])
+          for name in ("min_df", "max_df") if name in limits}  # fmt: skip
+    theirs = texts.CountVectorizer(
+        tokenizer=TOKENIZERS[tokens],
+        token_pattern=None,
+        lowercase=False,
+        ngram_range=(int(low), int(high or low)),
+        max_features=int(limits["max_features"]) if limits.get("max_features") else None,
+        **df,
+    )
+    expected = theirs.fit_transform(COUNTED).toarray()
+    assert list(encoder._terms.columns) == theirs.get_feature_names_out().tolist()
+    assert rows.toarray().tolist() == expected.tolist()
+    others = ["the dog's cat cat", "unheard of", "", "bird dog cat hat"]
+    assert encoder.encode_queries(others).toarray().tolist() == theirs.transform(others).toarray().tolist()
+
+
+@pytest.mark.parametrize("spec", ["tfidf", "tfidf(smart=atc)", "tfidf(smart=lfn,max_df=0.3)", "lsa:3"])
+def test_fitting_and_encoding_at_once_gives_the_same_vectors_to_the_bit(spec, monkeypatch):
+    monkeypatch.setattr("goldrank.encoders.tfidf._ROWS", 3)
+    at_once, apart = load(spec), load(spec)
+    rows = at_once.fit_encode(COUNTED)
+    apart.fit(COUNTED)
+    dense = [side.toarray() if hasattr(side, "tocsr") else side for side in (rows, apart.encode_items(COUNTED))]
+    np.testing.assert_array_equal(*dense)
+    assert at_once.identity == apart.identity
+    assert at_once.encode_items([]).shape == (0, dense[0].shape[1])
+
+
 def test_the_bm25s_preset_ranks_as_bm25s_does_by_default():
     bm25s = pytest.importorskip("bm25s")
     corpus = ["The cat is on the mat.", "A dog and the cat!", "Birds (two) fly to it", "an old hat of the dog"]
@@ -114,6 +161,46 @@ def test_the_bm25s_preset_ranks_as_bm25s_does_by_default():
     searcher = load("bm25(preset=bm25s)")
     searcher.index([f"d{i}" for i in range(4)], corpus)
     assert searcher.search(["q"], ["is the old cat on a dog?"], 9)["q"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["lucene", "robertson", "atire", "bm25l", "bm25+"])
+@pytest.mark.parametrize("depth", [7, 1000])
+def test_bm25_scores_are_those_of_bm25s_to_the_bit(method, depth):
+    bm25s = pytest.importorskip("bm25s")
+    rng = random.Random(3)
+    words = [f"w{i}" for i in range(40)] + ["naïve", "ΑΣ", "日本"]
+    corpus = [" ".join(rng.choices(words, range(len(words), 0, -1), k=rng.randint(0, 30))) for _ in range(300)]
+    corpus += ["", " ?! ", "W0, w0; w1.", *corpus[:50], *["same words here"] * 20]
+    questions = ["", "unheard of", "w0", "w1 w0 w1 never w7", "same words here", "naïve αΣ 日本 W3 w39", *corpus[:20]]
+    ids = rng.sample([f"d{i}" for i in range(10_000)], len(corpus))
+    searcher = load("bm25", method=method, k1=1.2)
+    searcher.index(ids, corpus)
+    run = searcher.search([f"q{i}" for i in range(len(questions))], questions, depth)
+
+    numbers: dict[str, int] = {}
+    documents = [re.findall(r"\b\w\w+\b", text.lower()) for text in corpus]
+    numbered = [[numbers.setdefault(word, len(numbers)) for word in document] for document in documents]
+    theirs = bm25s.BM25(method=method, k1=1.2, dtype="float64")
+    theirs.index((numbered, numbers), show_progress=False, create_empty_token=False)
+    for query, question in zip(run.queries, questions, strict=True):
+        query_words = [numbers[word] for word in re.findall(r"\b\w\w+\b", question.lower()) if word in numbers]
+        scores = theirs.get_scores_from_ids(query_words).tolist() if query_words else []
+        shared = [row for row, document in enumerate(numbered) if set(document) & set(query_words)]
+        expected = sorted(((scores[row], ids[row]) for row in shared), reverse=True)[:depth]
+        assert list(run[query].items()) == [(item, score) for score, item in expected]
+
+
+@pytest.mark.parametrize("tokens", ["words", "runs", "split", "characters"])
+def test_bm25_numbers_the_words_of_every_tokenizer(tokens):
+    corpus = ["A cat, a HAT.", "", "the cat's mat", "naïve ΑΣ", "x"]
+    searcher = load("bm25", tokens=tokens, stopwords="en")
+    searcher.index(list("abcde"), corpus)
+    stop_words = vars(importlib.import_module("bm25s.stopwords"))["STOPWORDS_EN"]
+    split = [[word for word in TOKENIZERS[tokens](text) if word not in stop_words] for text in corpus]
+    for question in ["cat", "hat. the x", "naïve ας", "a"]:
+        query_words = {word for word in TOKENIZERS[tokens](question) if word not in stop_words}
+        sharing = {item for item, words in zip("abcde", split, strict=True) if query_words & set(words)}
+        assert searcher.search(["q"], [question], 9)["q"].keys() == sharing
 
 
 @pytest.mark.parametrize("spec", ["tfidf", "lsa:2"])
@@ -192,6 +279,8 @@ def test_bm25_leaves_stopwords_and_stems_only_when_asked():
         searcher.index(["a", "b"], ["the cat", "the dogs"])
     assert len(plain.search(["q"], ["the"], 5)["q"]) == 2
     assert stopped.search(["q"], ["the"], 5)["q"] == {}
+    assert "bm25s" not in plain.identity
+    assert "bm25s" in stopped.identity
 
 
 @pytest.mark.heavy

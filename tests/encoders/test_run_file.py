@@ -30,6 +30,14 @@ def test_rankings_are_cut_at_k_with_ties_by_descending_id(file):
     assert list(load(f"run:{file}").search(["q1"], ["x"], 2)["q1"].items()) == [("b", 3.0), ("c", 1.0)]
 
 
+def test_a_whole_ranking_is_sorted_and_keeps_the_order_of_equal_scores(tmp_path):
+    rankings = {"q1": {"c": 1.0, "b": 3.0, "a": 1.0, "d": 0.5}, "q2": {"x": -1.0, "y": -1.0}}
+    Run(rankings).write(tmp_path / "run.json")
+    run = load(f"run:{tmp_path / 'run.json'}(scores=similarity)").search(["q1", "q2"], ["", ""], 10)
+    assert list(run["q1"].items()) == [("b", 3.0), ("c", 1.0), ("a", 1.0), ("d", 0.5)]
+    assert list(run["q2"]) == ["x", "y"]
+
+
 def test_queries_come_in_the_order_asked_and_those_not_ranked_are_empty(file):
     run = load(f"run:{file}").search(["q9", "q2"], ["x", "y"], 5)
     assert run.to_dict() == {"q9": {}, "q2": {"b": 0.1}}

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.encoders import Searcher, load, searcher
+from goldrank.encoders.base import can_resume, is_live
 from goldrank.encoders.rankings import as_ranking
 from goldrank.errors import GoldrankError, InputError
 
@@ -145,10 +146,14 @@ def test_a_module_beside_the_caller_can_be_named(tmp_path, monkeypatch):
             load(wrong)
 
 
-def test_the_identity_is_that_of_the_source_where_there_is_one():
-    assert searcher(by_length).identity == searcher(by_length).identity
-    item = 3
-    assert searcher(lambda query, k: [item]).identity != searcher(lambda query, k: [item]).identity
+def test_a_search_function_is_live_and_only_one_with_a_name_can_be_resumed(tmp_path, monkeypatch):
+    assert is_live(searcher(by_length))
+    assert not can_resume(searcher(by_length))
+    (tmp_path / "my_search_4.py").write_text("def find(query, k):\n    return [query]\n")
+    monkeypatch.chdir(tmp_path)
+    model = load("search:my_search_4:find")
+    assert is_live(model)
+    assert can_resume(model)
 
 
 def test_bad_questions_are_refused():

@@ -66,7 +66,7 @@ def test_dim_truncates_and_brings_unit_vectors_back_to_length(tmp_path):
     [
         ('{"id": "a", "vector": [1, 2]}\n{"id": "b", "vector": [1]}\n', "of one length"),
         ('{"id": "a", "vector": [1, 2]}\n{"id": "a", "vector": [3, 4]}\n', "'a' is repeated in rows 1 and 2"),
-        ('{"id": "a", "vector": [1, NaN]}\n', "row 1 is not finite"),
+        ('{"id": "a", "vector": [1, NaN]}\n', r"row 0 \(counted from 0\) is not finite"),
         ('{"id": "a", "vector": ["x", 1]}\n', "of one length"),
         ('{"id": "a", "vector": [1]}\nnot json\n', r"v\.jsonl:2: the line is not a JSON object"),
         ('{"name": "a", "numbers": [1]}\n', "columns name, numbers hold no ids"),
@@ -81,8 +81,10 @@ def test_a_bad_file_is_one_clear_sentence(content, message, tmp_path):
 
 def test_ids_must_be_there_and_fit(tmp_path):
     np.save(tmp_path / "v.npy", ROWS)
-    with pytest.raises(InputError, match="no ids for the rows"):
-        load(f"vectors:{tmp_path / 'v.npy'}")
+    with pytest.raises(InputError, match="there is no such file of ids"):
+        load(f"vectors:{tmp_path / 'v.npy'}(ids=gone)")
+    numbered = load(f"vectors:{tmp_path / 'v.npy'}")
+    assert (numbered.numbered, numbered.row_ids()) == (True, ["0", "1", "2"])
     (tmp_path / "names").write_text("a\nb\n")
     with pytest.raises(InputError, match="2 ids for 3 vectors"):
         load(f"vectors:{tmp_path / 'v.npy'}(ids={tmp_path / 'names'})")
@@ -94,7 +96,7 @@ def test_ids_must_be_there_and_fit(tmp_path):
 def test_no_pickle_is_ever_loaded(tmp_path):
     np.save(tmp_path / "v.npy", np.array([{"a": 1}], object), allow_pickle=True)
     (tmp_path / "v.ids").write_text("a\n")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="Python objects, which are a pickle and never loaded"):
         load(f"vectors:{tmp_path / 'v.npy'}")
 
 
@@ -126,10 +128,10 @@ def test_ids_are_read_with_any_line_ends(listed, tmp_path):
     [
         (ROWS, b"d1\nd2\nd2\n", "'d2' is repeated in rows 2 and 3"),
         (ROWS, b"d1\nd2\n\xff\n", "cannot be read"),
-        (np.array([[1.0, 2.0], [3.0, np.nan], [np.inf, 6.0]]), b"a\nb\nc\n", "row 2 is not finite"),
-        (np.array([[1.0, 2.0], [3.0, 1e300]]), b"a\nb\n", "row 2 is not finite"),
+        (np.array([[1.0, 2.0], [3.0, np.nan], [np.inf, 6.0]]), b"a\nb\nc\n", r"row 1 \(counted from 0\) is not finite"),
+        (np.array([[1.0, 2.0], [3.0, 1e300]]), b"a\nb\n", r"row 1 \(counted from 0\) is not finite"),
         (np.zeros((0, 4), np.float32), b"a\n", "of one length"),
-        (np.zeros(4, np.float32), b"a\n", "of one length"),
+        (np.zeros(4, np.float32), b"a\n", r"the shape \(4,\), and vectors are a matrix"),
         (np.array([["x", "y"]]), b"a\n", "of one length"),
     ],
 )

@@ -10,6 +10,7 @@ import json
 import lzma
 import pickle
 import tempfile
+import zipfile
 from pathlib import Path
 
 import zstandard
@@ -100,6 +101,35 @@ def beir() -> list[Seed]:
     packed = {f"{name}.gz" if "corpus" in name else name: data for name, data in files.items()}
     packed["set/corpus.jsonl.gz"] = gzip.compress(files["set/corpus.jsonl"])
     return [Seed(each, collection_commands("set", "bm25", "tfidf", "lsa:2")) for each in (files, packed)]
+
+
+def documents() -> list[Seed]:
+    word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    body = f"<w:document {word}><w:body><w:p><w:r><w:t>Late train.</w:t></w:r></w:p></w:body></w:document>"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("word/document.xml", body)
+    files = {
+        "set/wine.md": b"---\ntitle: Wine\n---\n# Wine\n\nSweet.\n\n## Red\nDry.\n```\n# no heading\n```\n",
+        "set/sub/train.rst": b"=====\nTrain\n=====\n\nLate.\n\nEarly\n-----\nNever.\n",
+        "set/page.html": b"<html><head><title>Page</title></head><body><h1>Heat</h1><p>A plate &amp; more</p></body>",
+        "set/note.docx": packed.getvalue(),
+        "set/plain.txt": b"A text.\r\nOf two lines.\r\n",
+    }
+    questions = {
+        "csv": b'id,question,expected_file,grade\n1,sweet wine,wine.md,2\n2,"late, train",train;note,1\n',
+        "jsonl": jsonl([{"question": "sweet wine", "source": ["wine.md", "page"]}]),
+    }
+    return [
+        Seed(
+            {**files, f"questions.{suffix}": table},
+            [
+                ["data", "check", "set", "--questions", f"questions.{suffix}"],
+                ["run", "-m", "bm25", "-t", "./set", "--questions", f"questions.{suffix}", "--resamples", "100"],
+            ],
+        )
+        for suffix, table in questions.items()
+    ]
 
 
 def smart() -> list[Seed]:

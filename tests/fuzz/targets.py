@@ -17,6 +17,7 @@ from fuzz.collection_seeds import (
     SCORE,
     TEXTS,
     beir,
+    documents,
     gold_and_runs,
     jsonl,
     packed_files,
@@ -62,6 +63,24 @@ def vectors() -> list[Seed]:
             {**data, **files}, [[*command, f"vectors:{name}{option}"] for option in options], undamaged=frozenset(data)
         )
         for files, name in inputs
+    ]
+
+
+def labelled_vectors() -> list[Seed]:
+    rows = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    labels = ["red", "white", "red", "white", "red", "port"]
+    named = "".join(f"{number},{label},a wine\n" for number, label in enumerate(labels))
+    data = {"emb.npy": array_bytes(rows)}
+    run = ["run", "--resamples", "100", "-m", "vectors:emb.npy", "-t"]
+    folders = {f"set/{label}/{number}.npy": array_bytes(rows[number]) for number, label in enumerate(labels)}
+    return [
+        Seed({**data, "y.csv": "\n".join(["label", *labels]).encode()}, [[*run, "y.csv"], ["data", "check", "y.csv"]]),
+        Seed({**data, "y.csv": f"id,label,text\n{named}".encode()}, [[*run, "classes:y.csv(text=text,queries=3)"]]),
+        Seed({**data, "y.txt": "\n".join(labels).encode()}, [[*run, "y.txt"]]),
+        Seed({**data, "y.npy": array_bytes(np.array(labels))}, [[*run, "y.npy"]]),
+        Seed({**data, "qrels": b"0 0 2 1\n1 0 3 1\n"}, [[*run, "qrels"]]),
+        Seed(folders, [["run", "--resamples", "100", "-m", "vectors:set", "-t", "set"]]),
+        Seed(data, [[*run, "{}"]], frozenset(data), ["pairs:f.csv(item=answer)", "classes:y.csv(label=a,queries=2)"]),
     ]
 
 
@@ -439,12 +458,14 @@ TARGETS = [
         gold_and_runs,
         packed_files,
         beir,
+        documents,
         smart,
         trec_topics,
         pairs_and_articles,
         wiki_articles,
         pickles,
         vectors,
+        labelled_vectors,
         word_vectors,
         index_folders,
         faiss_files,

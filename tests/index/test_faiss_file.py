@@ -243,5 +243,7 @@ def test_the_memory_limit_of_faiss_is_restored(tmp_path, vectors):
 def test_without_faiss_the_message_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "x").write_bytes(b"IxFI")
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(gr.GoldrankError, match=r"needs faiss, which is not installed; run: pip install faiss-cpu"):
+    with pytest.raises(
+        gr.GoldrankError, match=r"needs faiss, which is not installed; run: pip install 'goldrank\[models\]'"
+    ):
         gr.open_index(tmp_path / "x")

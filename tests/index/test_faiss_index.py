@@ -223,7 +223,7 @@ def test_vectors_that_are_not_finite_and_no_vectors_are_refused():
 
 def test_without_faiss_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(GoldrankError, match=r"needs faiss, .*pip install faiss-cpu"):
+    with pytest.raises(GoldrankError, match=r"needs faiss, .*pip install 'goldrank\[models\]'"):
         build("faiss:Flat", vectors(3))
 
 

@@ -63,7 +63,7 @@ def test_a_damaged_header_is_a_sentence(tmp_path, header):
     data = bytearray(npy(ROWS))
     data[10:127] = header.ljust(117)
     (tmp_path / "a.npy").write_bytes(data)
-    with pytest.raises(InputError, match=r"a\.npy: the file cannot be read"):
+    with pytest.raises(InputError, match=r"a\.npy: the (file cannot be read|array holds Python objects)"):
         load_array(tmp_path / "a.npy")
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as out:
         out.writestr("vectors.npy", bytes(data))

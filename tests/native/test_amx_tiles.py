@@ -16,6 +16,7 @@ from goldrank.index.exact import products as exact_products
 from goldrank.index.exact.index import exact_hits
 from goldrank.index.exact.products import rounding_error, tile_error
 from goldrank.native import HAS_TILES
+from native.vector_kinds import EDGES, KINDS, TINY, WORST, WORST_OF_ALL, close_rows, vectors
 from profiles import examples
 
 if HAS_TILES:
@@ -25,32 +26,6 @@ if HAS_TILES:
 needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="no AMX tiles: not built, not on this processor, or not allowed")
 COUNTS = ("above", "tied", "tied_docid", "tied_input", "depth")
 SHAPES = [(1, 1, 1), (15, 17, 31), (16, 16, 32), (33, 65, 300), (64, 32, 64), (31, 97, 513), (3, 5, 1100), (70, 40, 33)]
-TINY = 2.0**-126
-BETWEEN = 1 + 2.0**-8
-"""Half way between two bfloat16 numbers."""
-WORST_OF_ALL = BETWEEN - 2.0**-17 - 2.0**-23
-"""Its low part and what both parts miss are as large as can be, and of one sign, so that nothing cancels."""
-WORST = [BETWEEN, BETWEEN - 2.0**-23, BETWEEN + 2.0**-23, BETWEEN - 2.0**-17, WORST_OF_ALL]
-EDGES = [0.0, -0.0, 1.0, -1.0, *WORST, *(-x for x in WORST), 1 / 3, 1 + 2.0**-23, 2 - 2.0**-23]
-KINDS = ["normal", "wide", "edges", "denormal", "cancelling", "zero"]
-
-
-def vectors(kind, rows, width, rng):
-    """Rows of one kind of trouble."""
-    plain = rng.standard_normal((rows, width))
-    if kind == "wide":
-        plain *= 2.0 ** rng.integers(-40, 41, (rows, width))
-    elif kind == "edges":
-        plain = rng.choice(EDGES, (rows, width))
-    elif kind == "denormal":
-        plain *= 2.0 ** rng.integers(-149, -100, (rows, width))
-    elif kind == "cancelling":
-        # The second half takes back what the first half adds up to.
-        half = width // 2
-        plain[:, half : 2 * half] = -plain[:, :half] * (1 + 2.0**-20 * rng.integers(-2, 3, (rows, half)))
-    elif kind == "zero":
-        plain *= rng.random((rows, width)) < 0.1
-    return plain.astype(np.float32)
 
 
 def product_of(items, queries):
@@ -211,23 +186,12 @@ def hits_both_ways(*arguments, **options):
     found = []
     for tiles in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(exact_products, "_LEAST_QUERIES", 0)
+            patch.setattr(exact_products, "LEAST_QUERIES", 0)
             patch.setattr(exact_products, "HAS_TILES", tiles)
+            patch.setattr(exact_products, "INTEGER_KERNELS", [])
             hits = exact_hits(*arguments, **options)
         found.append([getattr(hits, name).tolist() for name in COUNTS])
     return found
-
-
-def close_rows(rows, width, rng):
-    """Rows that differ by single bits, come twice, or are zero."""
-    base = rng.standard_normal(width).astype(np.float32)
-    made = np.repeat(base[None], rows, axis=0)
-    moved = rng.integers(0, rows, 2 * rows), rng.integers(0, width, 2 * rows)
-    made[moved] = np.nextafter(made[moved], np.float32(9))
-    made[::3] = made[::3, rng.permutation(width)]
-    made[::7] = 0
-    made[1::5] = rng.standard_normal(width)
-    return made
 
 
 @needs_tiles

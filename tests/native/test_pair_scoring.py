@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from goldrank.vectors.similarity import normalised, normalising_divisors
 from native.cases import implementations, needs_compiled
 
 fallback, compiled, both_implementations = implementations("pair_scoring")
@@ -49,6 +50,21 @@ def test_pairs_are_scored_as_rows_are(given_vectors):
     assert ours.tobytes() == theirs.tobytes()
     compiled.score_rows(items, numbers, query, False, theirs)
     assert ours[::2].tobytes() == theirs[::2].tobytes()
+
+
+@needs_compiled
+@given(vectors())
+def test_divided_rows_are_scored_as_normalised_rows_are(given_vectors):
+    items, numbers, query = given_vectors
+    items = items.astype(np.float32)
+    with np.errstate(all="ignore"):
+        lengths = normalising_divisors(items)
+    ours, theirs, normal = (np.zeros(len(numbers)) for _ in range(3))
+    compiled.score_divided_rows(items, lengths, numbers, query, ours)
+    fallback.score_divided_rows(items, lengths, numbers, query, theirs)
+    assert ours.tobytes() == theirs.tobytes()
+    compiled.score_rows(normalised(items), numbers, query, False, normal)
+    assert ours.tobytes() == normal.tobytes()
 
 
 @both_implementations

@@ -71,6 +71,48 @@ def test_long_lists_agree_however_the_ranks_are_found(seed, levels, order):
     assert all_hits(compiled.count_trec_hits, data, gold) == all_hits(fallback.count_trec_hits, data, gold)
 
 
+@needs_compiled
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b" \r\n", b"\n\r\n"])
+@pytest.mark.parametrize("width", [4, 70, 200])
+def test_scattered_lines_of_any_length_and_ending_agree(ending, width):
+    data, gold = long_run(1, queries=3, results=1500, levels=200, order="interleaved")
+    data = data.replace(b"doc-", b"d" * width).replace(b"\n", ending)
+    gold = {query: [item.replace("doc-", "d" * width) for item in items] for query, items in gold.items()}
+    for file in (data, data.rstrip(), data + data[: data.index(b"\n") + 1], data + b"q1 Q0 x 1 nan t\n"):
+        assert all_hits(compiled.count_trec_hits, file, gold) == all_hits(fallback.count_trec_hits, file, gold)
+    ordered = b"".join(sorted(data.splitlines(keepends=True), key=lambda line: line.partition(b" ")[0]))
+    assert hits(compiled.count_trec_hits, ordered, gold) == hits(compiled.count_trec_hits, data, gold)
+
+
+@needs_compiled
+@given(files(), golds, st.booleans(), st.booleans(), st.integers(2, 5))
+@example(b"q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\nq1 Q0 b 1 2 t\n", {"q1": ["a", "b"]}, False, False, 3)
+@example(b"q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\nq3 Q0 b 1 2 t\nq2 Q0 a 1 x t\n", {}, False, False, 4)
+@examples(3)
+def test_threads_change_nothing(data, gold, float32, drop_self, threads):
+    def in_threads(*arguments):
+        return compiled.count_trec_hits(*arguments, threads)
+
+    options = {"float32": float32, "drop_self": drop_self}
+    expected = all_hits(compiled.count_trec_hits, data, gold, **options)
+    assert all_hits(in_threads, data, gold, **options) == expected
+
+
+@needs_compiled
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "interleaved"])
+def test_threads_agree_on_long_files(order):
+    data, gold = long_run(3, queries=40, results=50, levels=30, order=order)
+    expected = all_hits(compiled.count_trec_hits, data, gold)
+    repeated = data + data[: data.index(b"\n") + 1]
+    for threads in (2, 3, 39, 100):
+
+        def in_threads(*arguments, threads=threads):
+            return compiled.count_trec_hits(*arguments, threads)
+
+        assert all_hits(in_threads, data, gold) == expected
+        assert all_hits(in_threads, repeated, gold) == all_hits(compiled.count_trec_hits, repeated, gold)
+
+
 @both_implementations
 def test_ties_are_counted_by_id_and_by_input(module: ModuleType):
     data = b"q Q0 b 1 5 t\nq Q0 top 2 6 t\nq Q0 c 3 5 t\nq Q0 a 4 5.0 t\nq Q0 low 5 4 t\n"

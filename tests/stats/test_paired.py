@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from goldrank import stats
+from goldrank import native, stats
 from goldrank.errors import InputError
+from goldrank.native.fallback import resampling as fallback
 from profiles import examples
 
 differences = st.lists(st.floats(-1, 1), min_size=0, max_size=9).map(np.array)
@@ -86,6 +87,43 @@ def test_enumeration_and_sampling_agree_at_their_border():
 
 
 @pytest.mark.oracle
+def count_by_definition(d: np.ndarray, resamples: int, seed: int) -> int:
+    """How many sums with random signs are at least as far from 0 as that of d, every sum added up by itself."""
+    sizes = np.sort(np.abs(d[d != 0]))
+    bits, signs = np.random.SFC64(seed), []
+    for start in range(0, len(sizes), 16):
+        words = np.asarray(bits.random_raw(-(-resamples // 4)), "<u8").view("<u2")[:resamples]
+        width = min(16, len(sizes) - start)
+        signs.append((words[:, None] >> np.arange(16 - width, 16)) & 1)
+    sums = np.where(np.concatenate(signs, axis=1) == 1, sizes, -sizes).sum(axis=1)
+    return int((np.abs(sums) >= abs(math.fsum(d)) - 1e-10 * math.fsum(sizes)).sum())
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_sampled_p_is_that_of_the_definition_also_for_many_tests_at_once(compiled, monkeypatch):
+    if not compiled:
+        for name in ("draw_bit_counts", "add_weighted_sums", "add_signed_sums"):
+            monkeypatch.setattr(native, name, getattr(fallback, name))
+    rng = np.random.default_rng(12)
+    columns = []
+    for n in (45, 64, 511, 513, 900):
+        normal = rng.normal(0.05, 1, n)
+        columns += [
+            normal,
+            normal - normal.mean(),  # no sum is nearer to 0
+            rng.choice([-1.0, 0.0, 1.0], n),  # sums that equal the observed one
+            np.append(rng.choice([-1, -0.5, 0.0, 0.5, 1], n), np.ones(21)),
+            1 / rng.integers(1, 11, n) - 1 / rng.integers(1, 11, n),
+            rng.standard_cauchy(n),  # one size is nearly the total
+            np.append(rng.normal(0, 1e-9, n), 1.0),
+            1e300 * rng.random(n),
+        ]
+    for resamples in (1, 401):
+        expected = [(1 + count_by_definition(d, resamples, 5)) / (1 + resamples) for d in columns]
+        assert [result.p for result in stats.randomisation_tests(columns, resamples=resamples, seed=5)] == expected
+    assert [stats.randomisation_test(d, resamples=401, seed=5).p for d in columns] == expected
+
+
 def test_on_many_normal_differences_the_randomisation_p_is_near_the_t_tests():
     d = np.random.default_rng(2).normal(0.03, 1, 5000)
     assert stats.randomisation_test(d).p == pytest.approx(stats.t_test(d).p, rel=0.1)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldrank import Gold, Run
-from goldrank.errors import InputError
+from goldrank.errors import AmbiguousNameError, InputError
 from goldrank.store import Store, digest, rows
 from goldrank.store import store as store_module
 from goldrank.store.schema import RUNS
@@ -292,3 +292,32 @@ def test_ids_of_any_characters_are_kept(where):
 def test_where_is_what_was_given(tmp_path):
     assert Store.open(tmp_path / "store").where == str(tmp_path / "store")
     assert Path(Store.open("~/x").where) == Path.home() / "x"
+
+
+def test_dated_versions_have_one_name_which_stands_for_the_newest(where):
+    store = Store.open(where)
+    moments = [datetime(2026, 11, 16, 18, 7, second, tzinfo=timezone.utc) for second in (1, 2)]
+    first, second = (store.save(a_record().dated(moment)) for moment in moments)
+    assert first.name == second.name
+    assert (first.key, second.key) == (f"{first.name}-20261116t1807z", f"{first.name}-20261116t180702z")
+    assert store.get(first.name).key == store.find(inputs_of(0)).key == second.key
+    assert store.get(first.key).key == first.key
+    assert [run.key for run in store.versions(inputs_of(0))] == [second.key, first.key]
+    assert [store.get(f"{first.name}{back}").key for back in ("~0", "~1")] == [second.key, first.key]
+    with pytest.raises(InputError, match="has 2 versions, and none 2 before the newest"):
+        store.get(f"{first.name}~2")
+    with pytest.raises(AmbiguousNameError, match="may be any of"):
+        store.delete([first.name])
+    assert store.delete([second.key]) == [second.key]
+    assert store.get(first.name).key == first.key
+
+
+def test_dated_versions_of_other_inputs_have_another_name_although_their_digests_begin_alike(where, monkeypatch):
+    monkeypatch.setattr("goldrank.store.keys._SHORTEST_DIGEST", 2)
+    store = Store.open(where)
+    moment = datetime(2026, 11, 16, 18, 7, tzinfo=timezone.utc)
+    names = {store.save(a_record(seed).dated(moment)).name for seed in range(60)}
+    names |= {store.save(a_record(seed)).name for seed in range(60, 90)}
+    assert len(names) == 90
+    for seed in range(60):
+        assert store.find(inputs_of(seed)).inputs["number"] == seed

@@ -33,7 +33,7 @@ def test_a_path_that_reads_like_a_name_is_the_path(tmp_path, monkeypatch):
     assert find_task("wines") is TASKS["wines"]
     with pytest.raises(InputError) as caught:
         find_task(Path("games"))
-    assert str(caught.value) == "./games: there is no such file or folder; check the path of the task"
+    assert str(caught.value) == "./games: there is no such file or folder; check the path"
 
 
 def test_a_named_task_takes_its_data_from_a_path_or_from_the_data_folder(tmp_path, monkeypatch):

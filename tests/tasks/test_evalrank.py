@@ -178,6 +178,21 @@ def test_the_rankings_are_there_for_those_who_look():
     assert next(iter(made.run["w1"])) == "w1"
 
 
+def test_a_hundred_items_of_each_ranking_are_stored_unless_a_depth_is_given(tmp_path):
+    words = [f"w{number}" for number in range(150)]
+    # Equal vectors tie across the hundredth rank.
+    vectors = random_table(words) | dict.fromkeys(words[60:110], np.ones(3))
+    stored = [
+        run(Table(vectors), task(PAIRS, words), tmp_path, metrics=["mrr"], limit=None, **depth).runs[0]
+        for depth in ({}, {"depth": 120}, {"depth": 1000})
+    ]
+    assert [np.diff(each.run().columns.starts).tolist() for each in stored] == [[100] * 3, [120] * 3, [150] * 3]
+    assert len({each.key for each in stored}) == 3
+    whole = stored[2].run()
+    assert all(each.run() == whole.head(k) for each, k in zip(stored, (100, 120, 150), strict=True))
+    assert len({dump_hits(each.hits()) for each in stored}) == 1
+
+
 def test_what_becomes_of_unknown_words_is_part_of_what_names_a_result():
     made = task(PAIRS)
     names = {}

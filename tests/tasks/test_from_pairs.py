@@ -81,10 +81,13 @@ def test_the_layouts_of_the_paper_are_known_by_their_content_and_each_gives_its_
         '"Quiet', "A loud dog.", "Stars.", "Grapes, plums.", "One.", "Two.", "Three.", "Four.", "Nobody sings",
         "A man sings",
     ]  # fmt: skip
+    assert made.readings == (
+        "sts: text1 = column 6, text2 = column 7, score = column 5; ignored: columns 1 to 4 and any after 7",
+        "str: both texts = Text, score = Score, id = PairID; ignored: Index, SourceID, SubsetID",
+        "sick: text1 = sentence_A, text2 = sentence_B, score = relatedness_score, id = pair_ID; "
+        "ignored: entailment_judgment",
+    )
     assert made.remarks == [
-        "sts: score in column 5, texts in columns 6 and 7; not read: columns 1 to 4 and any after 7",
-        "str: both texts Text, separated by a line break, score Score, id PairID; not read: Index, SourceID, SubsetID",
-        "sick: texts sentence_A and sentence_B, score relatedness_score, id pair_ID; not read: entailment_judgment",
         "sts: 2 pairs of 4, scored 4 or more, taken as positives",
         "str: 2 pairs of 4, scored 0.9 or more, taken as positives",
         "sick: 1 pair of 2, scored 4.9 or more, taken as positives",
@@ -96,8 +99,8 @@ def test_the_whole_of_sick_is_read_by_its_header(tmp_path):
     (source,) = read_pair_sources(write(tmp_path, SICK_txt=WHOLE_SICK))
     assert source.scores.tolist() == [4.5, 1.5]
     assert source.columns == (
-        "texts sentence_A and sentence_B, score relatedness_score, id pair_ID; "
-        "not read: entailment_label, entailment_AB"
+        "text1 = sentence_A, text2 = sentence_B, score = relatedness_score, id = pair_ID; "
+        "ignored: entailment_label, entailment_AB"
     )
 
 
@@ -105,8 +108,8 @@ def test_words_are_lower_cased_and_pairs_of_a_word_with_itself_dropped_unless_as
     (file,) = write(tmp_path, men_txt=MEN)
     made = from_pairs(file, top=0.75)
     assert texts_of(made) == [("sun", "sunlight"), ("sunlight", "sun"), ("river", "water"), ("water", "river")]
+    assert made.readings == ("men: text1 = column 1, text2 = column 2, score = column 3",)
     assert made.remarks == [
-        "men: texts in columns 1 and 2, score in column 3",
         "men: 3 pairs of 4, scored 48 or more, taken as positives",
         "1 text lower-cased",
         "1 positive pair of a text with itself left out",
@@ -140,8 +143,8 @@ def test_ties_at_the_border_empty_texts_and_pairs_given_again_are_told(tmp_path)
     lines = ["a b\tc d\t5", "c d\ta b\t5", "a b\tc d\t4", "e f\tg h\t4", "i j\t \t5", "k l\tm n\t4"]
     made = from_pairs(table(tmp_path, lines), top=0.6)
     assert texts_of(made) == [("a b", "c d"), ("c d", "a b")]
+    assert made.readings == ("pairs: text1 = sentence1, text2 = sentence2, score = score",)
     assert made.remarks == [
-        "pairs: texts sentence1 and sentence2, score score",
         "1 text is empty",
         "pairs: 1 pair with an empty text left out",
         "pairs: 3 pairs of 5, scored 4 or more, taken as positives; "
@@ -208,7 +211,7 @@ def test_tables_of_sentences_that_start_like_words_are_sentences(tmp_path):
     (records,) = write(tmp_path, pairs_jsonl="".join(
         json.dumps({"text1": f"a {n}", "text2": f"b {n}", "similarity": n, "by": "me"}) + "\n" for n in range(4)
     ))  # fmt: skip
-    assert from_pairs(records).remarks[0] == "pairs: texts text1 and text2, score similarity; not read: by"
+    assert from_pairs(records).readings == ("pairs: text1 = text1, text2 = text2, score = similarity; ignored: by",)
 
 
 def read_as_the_reference_does(pairs, background):
@@ -234,9 +237,9 @@ def test_the_released_sentence_data_is_made_of_the_sts_benchmark_and_str_byte_fo
     assert main(["data", "convert", "--from-pairs", *map(str, sources), "--to", "evalrank", str(target)]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{target}: 24957 items, which are also the queries, 6989 judged pairs of the split test, as evalrank.",
-        "Data: STSBenchmark: score in column 5, texts in columns 6 and 7; not read: columns 1 to 4 and any after 7.",
-        "Data: sem_text_rel_ranked: both texts Text, separated by a line break, score Score, id PairID; "
-        "not read: Index, SourceID, SubsetID.",
+        "Data: STSBenchmark: text1 = column 6, text2 = column 7, score = column 5; "
+        "ignored: columns 1 to 4 and any after 7.",
+        "Data: sem_text_rel_ranked: both texts = Text, score = Score, id = PairID; ignored: Index, SourceID, SubsetID.",
         "Data: STSBenchmark: 2157 pairs of 8628, scored 3.8 or more, taken as positives; "
         "248 pairs scored 3.8 too, later in the source, not taken.",
         "Data: sem_text_rel_ranked: 1375 pairs of 5500, scored 0.656 or more, taken as positives; "

@@ -101,7 +101,10 @@ def test_words_are_centred_on_the_whole_file_and_unknown_ones_have_the_mean_of_w
     of = {name: matrix[row[name]] if name in row else mean for name in ("cat", "dog", "red", "blue", "cow", "mauve")}
     expected = [of["cat"] @ of["dog"], of["red"] @ of["blue"], of["cat"] @ of["red"], mean @ mean, of["cow"] @ mean]
     assert made.predictions["predicted"] == pytest.approx(expected, abs=1e-6)
-    assert made.remarks == ("2 pairs of 5 with a word out of vocabulary, which are given the mean vector",)
+    assert made.remarks == (
+        "pairs: text1 = word1, text2 = word2, score = score",
+        "2 pairs of 5 with a word out of vocabulary, which are given the mean vector",
+    )
 
 
 def test_the_preset_scores_ranks_by_the_profile_of_the_reference(vectors, words):

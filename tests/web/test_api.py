@@ -41,8 +41,6 @@ def test_scores_equal_those_of_the_command_to_the_last_digit(store, api, capsys)
             *keys,
             *written,
             "--per-query",
-            "--resamples",
-            1000,
             "--format",
             "json",
             "--store",
@@ -58,7 +56,13 @@ def test_the_comparison_has_the_numbers_of_the_command_at_its_own_number_of_resa
     (section,) = api("compare", key=keys)["sections"]
     wanted = sorted(json.dumps(run["scores"], sort_keys=True) for run in told["runs"])
     assert sorted(json.dumps(run["scores"], sort_keys=True) for run in section["numbers"]["runs"]) == wanted
-    assert section["verdicts"]
+    names = {key: run["name"] for key in keys for run in section["runs"] if run["key"] == key}
+    sentences = told["comparison"]["verdict"].values()
+    for key, name in names.items():
+        sentences = [sentence.replace(key, name) for sentence in sentences]
+    broken, *others = section["verdicts"]
+    assert broken == "good answered 3 of 4 queries; bad answered 3 of 4 queries; missing queries count as 0."
+    assert [f"{broken} {sentence}" for sentence in others] == sentences
     assert section["figures"]
     assert all(figure["plotly"]["data"] for figure in section["figures"])
 
@@ -116,7 +120,7 @@ def test_a_headline_is_the_first_number_with_its_interval(store, api):
     shown = by_key[key_of(store, "sts", "good")]["headline"]
     assert (shown["metric"], shown["value"], shown["high"]) == ("spearman", 0.7, 0.7 + 0.1)
     key = key_of(store, "wines", "good")
-    whole = api("score", key=[key], resamples=10_000)["runs"][0]["scores"]["ndcg@10"]
+    whole = api("score", key=[key])["runs"][0]["scores"]["ndcg@10"]
     assert {name: by_key[key]["headline"][name] for name in ("value", "low", "high")} == {
         name: whole[name] for name in ("value", "low", "high")
     }
@@ -159,15 +163,53 @@ def test_items_of_equal_score_stand_in_the_order_that_was_counted(store, api):
 
 
 def test_queries_are_searched_by_id_and_text_and_sorted_by_value(store, api):
-    address = f"runs/{key_of(store, 'wines', 'bad')}/queries"
-    every = api(address)
+    key = key_of(store, "wines", "bad")
+
+    def ids(**asked):
+        return [entry["id"] for entry in api("queries", key=[key], **asked)["queries"]]
+
+    every = api("queries", key=[key])
     values = [entry["value"] for entry in every["queries"]]
     assert (every["total"], every["metric"], values) == (4, "ndcg@10", sorted(values))
-    assert [entry["id"] for entry in api(address, q="WINE white")["queries"]] == ["q2"]
-    assert [entry["id"] for entry in api(address, q="q3")["queries"]] == ["q3"]
-    assert [entry["id"] for entry in api(address, sort="id", order="desc")["queries"]] == ["q3", "q2", "q1", "<b>q4"]
-    assert api(address, metric="precision@1")["metric"] == "precision@1"
-    assert len(api(address, sort="id")["queries"][-1]["text"]) < 9_000
+    assert (every["first"], every["second"]) == (key, None)
+    assert ids(q="WINE white") == ["q2"]
+    assert ids(q="q3") == ["q3"]
+    assert ids(sort="id", order="desc") == ["q3", "q2", "q1", "<b>q4"]
+    assert api("queries", key=[key], metric="precision@1")["metric"] == "precision@1"
+    assert len(api("queries", key=[key], sort="id")["queries"][-1]["text"]) < 9_000
+
+
+def test_queries_of_several_runs_come_by_the_difference_of_the_two_best(store, api):
+    good, bad, games = key_of(store, "wines", "good"), key_of(store, "wines", "bad"), key_of(store, "games", "good")
+    whole = {key: api("score", key=[key], per_query=True)["runs"][0]["per_query"] for key in (good, bad)}
+    difference = {query: whole[good][query]["ndcg@10"] - whole[bad][query]["ndcg@10"] for query in GOLD}
+    answer = api("queries", key=[bad, good, games])
+    assert (answer["first"], answer["second"], answer["sort"]) == (good, bad, "magnitude")
+    assert {entry["id"]: entry["difference"] for entry in answer["queries"]} == difference
+    sizes = [abs(entry["difference"]) for entry in answer["queries"]]
+    assert sizes == sorted(sizes, reverse=True)
+    chosen = api("queries", key=[bad, good], first=bad, second=good, sort="difference", order="desc")
+    signed = [entry["difference"] for entry in chosen["queries"]]
+    assert signed == sorted((-number for number in difference.values()), reverse=True)
+    lower = api("queries", key=[good], metric="mean_rank(unfound=last)")
+    values = [entry["value"] for entry in lower["queries"]]
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"sort": "difference"}, "difference needs two runs"),
+        ({"first": "nobody"}, "'nobody' is not one of the runs"),
+        ({"second": "nobody"}, "'nobody' is not one of the runs"),
+        ({"first": "KEY", "second": "KEY"}, "a run cannot be compared with itself"),
+    ],
+)
+def test_a_pair_that_cannot_be_compared_is_refused(store, changes, what):
+    key = key_of(store, "wines", "good")
+    asked = {name: key if value == "KEY" else value for name, value in changes.items()}
+    answer = client(store).get("/api/queries", params={"key": key, **asked})
+    assert (answer.status_code, answer.json()["error"]) == (400, what)
 
 
 def test_hostile_content_comes_back_as_it_was_and_only_as_json(store, api):
@@ -308,7 +350,7 @@ def test_whatever_is_wrong_is_said_in_one_shape(store, address, status):
     ],
 )
 def test_what_cannot_be_scored_is_refused_with_a_remedy(store, asked):
-    for address in ("score", "compare", f"runs/{key_of(store, 'wines', 'good')}/queries"):
+    for address in ("score", "compare", "queries"):
         answer = client(store).get(f"/api/{address}", params={"key": key_of(store, "wines", "good"), **asked})
         assert answer.status_code == 400, answer.text
         assert answer.json()["remedy"]

@@ -10,12 +10,13 @@ from goldrank.store import RunRecord, Store
 from goldrank.store.texts import Text
 from goldrank.tasks.ranking.evaluation import summary_of
 from web.browser import DESKTOP, PHONE, Browser, browser, missing
-from web.stores import HOSTILE, key_of, ranked, served
+from web.stores import DATA, HOSTILE, key_of, ranked, served
 
 pytestmark = pytest.mark.slow
 
 HOSTILE_MODEL = '<img src=x onerror="document.title=1">'
 HOSTILE_DATA = "ef" * 20
+BUILT_IN = {"wines", "games", "questions", "sentence-pairs"}
 LONG = "wine & <b>water</b> " * 50_000
 
 
@@ -81,7 +82,7 @@ def addresses(store, keys):
         f"/compare?{both}": "Compare",
         f"/compare?key={keys[0]}": "Report",
         f"/compare?key={masked}": "Report",
-        f"/query?{both}": "Queries",
+        f"/query?{both}&q=bubbles": "Sparkling",
         f"/query?{both}&query=q1": "which red wine is from Bordeaux",
         f"/playground?{both}": "Metrics playground",
         "/playground": "Metrics playground",
@@ -143,7 +144,7 @@ def test_the_list_is_filtered_sorted_and_remembered_in_its_address(page):
     page.back()
     assert page.one("th[data-sort=value]").get_attribute("aria-sort") == "descending"
     page.fill("input[type=search]", "nothing like it")
-    assert "No run fits" in page.text(".empty")
+    assert "No run matches" in page.text(".empty")
 
 
 def test_a_query_is_searched_and_its_gold_is_marked_in_every_ranking(page, keys):
@@ -160,6 +161,41 @@ def test_a_query_is_searched_and_its_gold_is_marked_in_every_ranking(page, keys)
     page.open(f"/query?key={keys[0]}&query=q1")
     assert {one.text for one in page.all(".hit .shared")} == {"red", "wine", "Bordeaux"}
     assert "not found" in page.text("table.gold")
+
+
+def test_the_queries_open_on_the_largest_difference_of_the_two_best_runs_and_sort_by_it(page, keys):
+    page.open("/query?" + "&".join(f"key={key}" for key in keys))
+    assert "query=%3Cb%3Eq4" in page.path
+    assert page.one("[data-id][aria-current]").get_attribute("data-id") == "<b>q4"
+    assert [one.text for one in page.all(".queries .number")] == ["+1.0000", "+0.5209", "0.0000", "0.0000"]
+    second = page.all(".found select")[1]
+    assert second.get_attribute("value") == keys[1]
+    page.run("const order = document.querySelectorAll('.search select')[0];"
+             "order.value = 'difference asc'; order.dispatchEvent(new Event('change'))")  # fmt: skip
+    page.settle()
+    assert "sort=difference&order=asc" in page.path
+    assert page.all(".queries .number")[-1].text == "+1.0000"
+    page.open(f"/query?key={keys[1]}")
+    assert page.one(".queries [aria-current] .number").text == "0.0000"
+    assert len(page.all(".ranking")) == 1
+    page.resize(PHONE)
+    page.open("/query?" + "&".join(f"key={key}" for key in keys))
+    assert len(page.all(".ranking")) == 2
+    assert page.one("details.chooser").get_attribute("open") is None
+    page.fit()
+
+
+def test_items_of_one_title_are_shown_with_their_ids(tmp_path_factory):
+    if why := missing():
+        pytest.skip(why)
+    store = Store.open(tmp_path_factory.mktemp("titles"))
+    key = store.save(ranked("good")).key
+    items = [Text("d1", "Wine", "red"), Text("d2", "Wine", "white"), Text("d5", "Beer", "pale")]
+    store.texts(DATA).save([], items)
+    with served(store) as home, browser(home) as page:
+        page.open(f"/query?key={key}&query=q1")
+        names = [[part.text for part in hit.find_elements("css selector", "bdi")] for hit in page.all(".hit .name")]
+    assert names == [["Wine", "d1"], ["Wine", "d2"], ["Beer"]]
 
 
 def test_figures_are_drawn_in_the_colours_of_the_page(page, keys):
@@ -310,7 +346,7 @@ def test_a_long_text_is_folded_and_unfolds(page, store):
 
 
 def test_what_cannot_be_shown_says_why_and_what_to_do(page):
-    for address, said in {"/no/such/page": "there is no such page", "/runs/no-such-key": "no-such-key"}.items():
+    for address, said in {"/no/such/page": "There is no such page", "/runs/no-such-key": "no-such-key"}.items():
         page.open(address)
         assert said in page.text(".failure")
         assert page.text("#status").startswith("Error")
@@ -319,12 +355,32 @@ def test_what_cannot_be_shown_says_why_and_what_to_do(page):
 
 
 def test_an_empty_store_says_what_to_run(tmp_path, window):
+    commands = set()
     with served(Store(tmp_path)) as home:
         page = Browser(window.driver, home)
         for address in ("/", "/compare", "/query", "/playground", "/quality", "/meta", "/masked"):
             page.open(address)
             assert "goldrank" in page.text(".empty pre"), address
+            commands |= {command.text for command in page.all(".empty pre")}
         assert page.complaints() == []
+    # Every command runs as it is, without data of the reader.
+    for command in commands:
+        _, name, *options = command.split()
+        if name == "run":
+            assert set(options[options.index("-t") + 1 :]) <= BUILT_IN, command
+        else:
+            assert (name, *options) in {("demo",), ("masked", "predict", "persons", "-m", "names:majority")}, command
+
+
+def test_a_row_of_a_narrow_table_has_one_background(page):
+    page.resize(PHONE)
+    page.open("/meta")
+    for theme in ("light", "dark"):
+        page.run(f'document.documentElement.dataset.theme = "{theme}"')
+        behind = page.run('return getComputedStyle(document.querySelector(".board")).backgroundColor')
+        cells = "[...document.querySelectorAll('.board tr > :first-child')]"
+        shown = set(page.run(f"return {cells}.map((cell) => getComputedStyle(cell).backgroundColor)"))
+        assert shown <= {behind, "rgba(0, 0, 0, 0)"}, theme
 
 
 def test_a_run_is_deleted_only_where_that_is_allowed_and_asked_twice(tmp_path, window, keys):

@@ -26,6 +26,7 @@ from goldrank.metrics import Metric, parse_all
 from goldrank.presentation import Result
 from goldrank.progress import Progress
 from goldrank.scoring import Bootstrap, Metrics, Scores
+from goldrank.vectors.cache import live_vectors
 
 EXACT = "exact"
 _QRELS = ("qrels/test.tsv", "qrels.tsv", "qrels.txt", "qrels/test.txt")
@@ -156,10 +157,15 @@ def audit(
     else:
         corpus, queries, gold = _read(data)
     encoder = load_encoder(model, corpus.texts)
+    with live_vectors([encoder]):
+        item_vectors, query_vectors = (
+            encode_texts(encoder, corpus.texts, "item"),
+            encode_texts(encoder, queries.texts, "query"),
+        )
     return audit_vectors(
-        encode_texts(encoder, corpus.texts, "item"),
+        item_vectors,
         corpus.ids,
-        encode_texts(encoder, queries.texts, "query"),
+        query_vectors,
         queries.ids,
         gold,
         [factories] if isinstance(factories, str) else factories,

@@ -17,16 +17,17 @@ from goldrank.io.checks import find_duplicate
 from goldrank.metrics import Conventions
 from goldrank.presentation import Result
 from goldrank.progress import Progress
-from goldrank.runs.evaluate import find_or_evaluate, job_of
+from goldrank.runs.evaluate import find_or_evaluate, job_of, refuse_unused_reuse
 from goldrank.runs.run import Measures, prepare, settings_and_measures
 from goldrank.scoring import Bootstrap, Metrics
 from goldrank.store import Store
-from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.catalogue import find_tasks
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.encoding import without_fitting_texts
 from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task, TaskData
+from goldrank.vectors.cache import live_vectors
 from goldrank.vectors.transforms import Pipeline
 
 
@@ -162,6 +163,7 @@ def sensitivity(
     transforms: Sequence[str] = ("none", "center", "abtt:2"),
     settings: Settings | None = None,
     *,
+    questions: object = None,
     bands: int | Sequence[float] | None = None,
     band_scores: str | None = None,
     store: Store | str | None = None,
@@ -171,6 +173,7 @@ def sensitivity(
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     alpha: float = 0.05,
     overwrite: str = "missing",
+    reuse: bool = False,
     report: Callable[[str], None] = lambda line: None,
     **options: Any,
 ) -> Sensitivity:
@@ -184,6 +187,7 @@ def sensitivity(
         similarities: the similarities to compare; cosine and l2 by default.
         transforms: the transforms to compare; the first similarity with the first transform is the baseline.
         settings: all other settings; *options* are single ones, such as ``fit_on="evaluated"``, or conventions.
+        questions: the questions of each task that is a folder of documents, as in `evaluate`.
         bands: also break the readings down by gold score: the number of bands with equally many pairs, or their
             edges; retrieval tasks are broken down by grade.
         band_scores: the similarity task, such as ``sts-b``, that has the scores of an EvalRank task's pairs.
@@ -192,6 +196,7 @@ def sensitivity(
         bootstrap: the settings of the intervals.
         alpha: the significance level.
         overwrite: ``missing``, ``always`` or ``never``.
+        reuse: take the newest stored results, or else the cached vectors, of live models too.
         report: called with a line about each step.
 
     Raises:
@@ -207,7 +212,8 @@ def sensitivity(
         sensitivity, settings, options, metrics, profile, conventions, bootstrap, alpha
     )
     # Every setting reads the same data.
-    resolved = [find_task(task).reading_once() for task in ([tasks] if isinstance(tasks, (str, Task)) else tasks)]
+    listed = [tasks] if isinstance(tasks, (str, Task)) else tasks
+    resolved = [task.reading_once() for task in find_tasks(listed, questions)]
     loaded = [load_model(model) for model in (models if isinstance(models, (list, tuple)) else [models])]
     edges = None if bands is None else Bands.of(bands)
     if band_scores is not None and (bands is None or not any(task.kind == "evalrank" for task in resolved)):
@@ -219,8 +225,10 @@ def sensitivity(
     variants = _variants(resolved, similarities, transforms, chosen)
     notes = _check_effects(loaded, resolved, variants)
     data = [_prepare(loaded, resolved, variant) for variant in variants]
-    work = _Work(Store.open(store), measures, overwrite, report)
-    headlines, failures = work.evaluate(loaded, data, variants)
+    refuse_unused_reuse(reuse, loaded, [task_data for of_variant in data for task_data in of_variant])
+    work = _Work(Store.open(store), measures, overwrite, reuse, report)
+    with live_vectors((encoder for model in loaded for encoder in model.live_encoders), reuse=reuse):
+        headlines, failures = work.evaluate(loaded, data, variants)
     remaining = [model.spec for model in loaded if model.spec in headlines]
     by_model = [_of_model(spec, headlines[spec], variants) for spec in remaining]
     orders: list[OrderAgreement] = []
@@ -317,6 +325,7 @@ class _Work:
     store: Store
     measures: Measures
     overwrite: str
+    reuse: bool
     report: Callable[[str], None]
 
     def evaluate(
@@ -355,7 +364,8 @@ class _Work:
         name = data.task.name
         if name not in quality:
             quality[name] = data.inspect()
-        outcome = find_or_evaluate(job_of(data, model, quality[name]), self.store, self.overwrite, self.report)
+        job = job_of(data, model, quality[name])
+        outcome = find_or_evaluate(job, self.store, self.overwrite, self.report, reuse=self.reuse)
         if outcome is not None:
             return headline_of(data, outcome, self.measures)
         raise InputError(

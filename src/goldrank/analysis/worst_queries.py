@@ -20,6 +20,13 @@ class Placed:
     rank: int | None
     """From 1; None if it is not in the ranking."""
     grade: float | None = None
+    chunk: str | None = None
+    """Its best chunk, if it was ranked by chunks."""
+
+    @property
+    def label(self) -> str:
+        """The title, with the best chunk if there is one."""
+        return f"{self.title} ({self.chunk})" if self.chunk else self.title
 
 
 @dataclass(frozen=True)
@@ -64,10 +71,23 @@ def _placed(
     if data.collection.related:
         ranking = [item for item in ranking if item != query]
     ranks = {item: rank for rank, item in enumerate(ranking, 1)}
-    placed = [Placed(item, titles.get(item, item), ranks.get(item), grade) for item, grade in right.items()]
+    chunk = _chunks(query, run)
+    placed = [
+        Placed(item, titles.get(item, item), ranks.get(item), grade, chunk.get(item)) for item, grade in right.items()
+    ]
     placed.sort(key=lambda item: (item.rank is None, item.rank or 0))
     first = placed[0].rank or len(ranking) + 1
-    return placed, [Placed(item, titles[item], rank) for rank, item in enumerate(ranking[: first - 1], 1)]
+    above = enumerate(ranking[: first - 1], 1)
+    return placed, [Placed(item, titles.get(item, item), rank, chunk=chunk.get(item)) for rank, item in above]
+
+
+def _chunks(query: str, run: Run) -> dict[str, str]:
+    """Return the best chunk of each ranked item; empty if documents were ranked whole."""
+    columns = run.columns
+    if columns.chunks is None or query not in columns.queries:
+        return {}
+    start, end = columns.starts[columns.queries.index(query) :][:2].tolist()
+    return dict(zip(columns.items[start:end], columns.chunks[start:end], strict=True))
 
 
 def _titles(data: RankingData) -> dict[str, str]:

@@ -60,5 +60,5 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.plot is not None:
         figure_files.draw_into(args.plot, index_trade_off(result))
-    options.emit(view(result).render(args.format), args)
+    options.emit(view(result), args)
     return 0

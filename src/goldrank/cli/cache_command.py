@@ -124,6 +124,8 @@ def _show(
     def text(name: str, value: Any) -> str:
         if name == "bytes":
             return format_bytes(value)
+        if name == "last_used":
+            return str(value)[: len("2026-11-16 18:20")]
         return (repr(value) if value else "") if name == "prompt" else str(value)
 
     def grid() -> Grid:
@@ -135,4 +137,4 @@ def _show(
         lambda: {"folder": str(folder), "removed" if clear else "entries": rows},
         lambda: [list(headings), *(list(row.values()) for row in rows)],
         lambda: [grid()],
-    ).render(args.format)
+    ).render(args.format, options.layout(args))

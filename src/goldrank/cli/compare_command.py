@@ -10,7 +10,6 @@ from typing import Any
 from goldrank.cli import options, stored_runs
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
-from goldrank.io.files import run_names
 from goldrank.metrics import find_profile, parse_all
 from goldrank.reporting.text.comparison import CORRECTIONS, TESTS, view
 
@@ -19,7 +18,7 @@ _EXAMPLES = """\
   goldrank compare qrels.txt *.run -M ndcg@10 -M mrr@10 --correction bh
   goldrank compare qrels.txt a.run b.run -M hit_rate@10 --test mcnemar
   goldrank compare qrels.txt *.run -M ndcg@10 --test tukey
-  goldrank compare qrels.txt a.run b.run --common --format json
+  goldrank compare qrels.txt a.run b.run --missing skip --format json
   goldrank compare wines-bm25-91c0 wines-wordllama-3f2a -M mrr
 """
 
@@ -28,6 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("compare", "Compare runs by paired tests over their queries.", _EXAMPLES)
     options.add_data(parser)
+    options.add_label(parser, "a run")
     stored_runs.add_store(parser)
     options.add_metrics(parser)
     parser.add_argument(
@@ -48,7 +48,6 @@ def build_parser() -> argparse.ArgumentParser:
         help="correct over the pairs of each metric (default), or over all pairs of all metrics",
     )
     options.add_alpha(parser)
-    parser.add_argument("--common", action="store_true", help="use only the queries for which every run has results")
     options.add_statistics(parser)
     options.add_output(parser)
     return parser
@@ -57,7 +56,6 @@ def build_parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Compare the runs and print the result."""
     how = {
-        "common": args.common,
         "test": args.test,
         "correction": args.correction,
         "family": args.family,
@@ -67,15 +65,15 @@ def run(args: argparse.Namespace) -> int:
     }
     comparison = _compare_stored(args, how) if stored_runs.are_keys(args) else _compare_files(args, how)
     options.print_warnings(comparison.warnings, args)
-    options.emit(view(comparison).render(args.format), args)
+    every = args.output is not None or args.format != "table" or args.verbose
+    options.emit(view(comparison, all_pairs=every), args)
     return 0
 
 
 def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
-    stored_runs.refuse_no_runs(args)
+    names = stored_runs.name_files(args)
     options.refuse_unused(args, ["store"], "on files")
     options.refuse_unused_level(args, find_profile(args.profile or "standard"))
-    names = run_names(args.runs)
     _refuse_one_run(names)
     metrics = None if args.metric is None else parse_all(args.metric)
     gold = options.read_gold(args)
@@ -91,8 +89,9 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
 
 def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
     from goldrank.runs import stored_scores
+    from goldrank.runs.run import was_given_every_query
 
-    runs = stored_runs.find(args)
+    runs = stored_runs.find_named(args)
     _refuse_one_run(runs)
     profile = stored_scores.choose_profile(runs, args.profile)
     options.refuse_unused_level(args, profile)
@@ -100,7 +99,8 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     hits, notes = stored_scores.count_runs(runs, profile, options.conventions(args), metrics)
     stored_scores.refuse_different_gold(runs, hits)
     stored_runs.print_notes(notes)
-    comparison = compare_hits(hits, metrics, profile=profile, **how)
+    evaluated = [key for key, run in runs.items() if was_given_every_query(run)]
+    comparison = compare_hits(hits, metrics, profile=profile, evaluated=evaluated, **how)
     return replace(comparison, prior_warnings=stored_scores.find_different_data(runs))
 
 

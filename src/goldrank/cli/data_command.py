@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from goldrank.cli import options, printing
 from goldrank.data.article_statistics import ArticleStatistics
-from goldrank.data.checks import QUANTILES, SEVERITIES, CollectionReport, check, check_gold
+from goldrank.data.checks import QUANTILES, SEVERITIES, CollectionReport, FirstQuery, check, check_gold
 from goldrank.data.collections import READERS, Collection, wiki
 from goldrank.data.conversion import WRITERS, convert
 from goldrank.errors import InputError, counts
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.results import to_json
 from goldrank.tasks.catalogue import load_data
+from goldrank.terminal import output_width
 
 _EXAMPLES = """\
   goldrank data check my-folder
+  goldrank data check ./docs --questions questions.csv
   goldrank data check wines.txt --format json
   goldrank data check SDR/data/datasets/wines/gt
   goldrank data check irds:beir/scifact/test --strict
@@ -24,6 +27,8 @@ _EXAMPLES = """\
   goldrank data convert --from-pairs STSBenchmark sem_text_rel_ranked.csv --to evalrank my-evalrank
   goldrank data convert hf:mteb/scifact scifact --to trec --split test
 """
+_WIDTH = 100
+_LONGEST_ID = 24
 _PATH = "a folder or file, irds:NAME, hf:NAME, or the name of a task"
 
 
@@ -52,8 +57,9 @@ def build_parser() -> argparse.ArgumentParser:
             help=f"format of PATH: {', '.join(READERS)} (default: detected from the content)",
         )
         action.add_argument("--split", metavar="SPLIT", help="split to read (default: the usual evaluation split)")
+        options.add_questions(action)
     options.add_output(checking, ("table", "json", "markdown"))
-    options.add_debug(converting)
+    options.add_general(converting)
     return parser
 
 
@@ -65,13 +71,13 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     alone = wiki.find_gold_alone(Path(args.path)) if args.collection_format is None else None
     report = check(_load(args)) if alone is None else check_gold(wiki.read_gold(alone))
-    options.emit(to_json(report.as_dict()) if args.format == "json" else _show(report, args.format), args)
+    options.emit(to_json(report.as_dict()) if args.format == "json" else _show(report, args), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
 
-def _show(report: CollectionReport, look: str) -> str:
+def _show(report: CollectionReport, args: argparse.Namespace) -> str:
     numbers = {
-        "items": report.items,
+        "items": report.items or "not known: this is gold without texts",
         "queries": "the items themselves" if report.related else report.queries,
         "queries with gold": report.judged_queries,
         "judged pairs": report.judged_pairs,
@@ -81,9 +87,12 @@ def _show(report: CollectionReport, look: str) -> str:
         "checksum": report.checksum,
     }
     grids = []
-    if report.items:
+    if report.items or not report.related:
         cells = [[Cell(name), Cell(str(value))] for name, value in numbers.items()]
+        cells += [[Cell("columns" if not at else ""), Cell(line)] for at, line in enumerate(report.readings)]
         grids.append(Grid(["collection", report.source or report.name], cells, text_columns=2))
+    if report.first_query is not None:
+        grids.append(_first_query_grid(report.first_query))
     if report.statistics is not None:
         cells = [[Cell(name), Cell(value)] for name, value in _statistics_rows(report.statistics).items()]
         headings = ["related articles", ""] if report.items else ["gold without articles", report.source]
@@ -104,8 +113,33 @@ def _show(report: CollectionReport, look: str) -> str:
     counted = ", ".join(counts(len(report.of(severity)), severity) for severity in SEVERITIES)
     if findings:
         grids.append(Grid(["severity", "finding", "examples"], findings, notes=[f"{counted}."], text_columns=3))
-    text = render(grids, look)
+    text = render(grids, args.format, options.layout(args))
     return text if findings else f"{text}\n\nNo problems were found."
+
+
+def _first_query_grid(first: FirstQuery) -> Grid:
+    """Return the first query with its gold as they were read, shortened to the width of the terminal."""
+    entries = [(first.id, "query", first.text)]
+    entries += [(item.id, f"grade {item.grade:g}", item.text) for item in first.items]
+    ids = [_cut(entry[0], _LONGEST_ID) for entry in entries]
+    headings = ["first query", "id", "as read"]
+    used = max(len(headings[0]), *(len(role) for _, role, _ in entries)) + max(map(len, (headings[1], *ids))) + 6
+    width = min(output_width(sys.stdout) or _WIDTH, _WIDTH)
+    rows = [
+        [
+            Cell(role),
+            Cell(name),
+            Cell("(not in the corpus)" if text is None else _cut(text, max(width - used, _LONGEST_ID)) or "(no text)"),
+        ]
+        for name, (_, role, text) in zip(ids, entries, strict=True)
+    ]
+    more = first.judged - len(first.items)
+    notes = [f"{counts(more, 'judged item')} more of this query."] if more else []
+    return Grid(headings, rows, notes=notes, text_columns=3)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def _statistics_rows(statistics: ArticleStatistics) -> dict[str, str]:
@@ -141,12 +175,24 @@ def _statistics_rows(statistics: ArticleStatistics) -> dict[str, str]:
 
 
 def _load(args: argparse.Namespace) -> Collection:
-    collection: Collection = load_data(args.path, split=args.split, format=args.collection_format)
-    return collection
+    data = load_data(args.path, split=args.split, format=args.collection_format, questions=args.questions)
+    if not isinstance(data, Collection):
+        columns = f" (columns: {'; '.join(data.readings)})" if data.readings else ""
+        raise InputError(
+            f"{args.path} holds {counts(len(data), 'pair or text', 'pairs or texts')} to measure a model on, and "
+            f"nothing to rank{columns}",
+            remedy=f"goldrank run -m MODEL -t {args.path} measures it",
+        )
+    return data
 
 
 def _convert(args: argparse.Namespace) -> int:
-    ignored = {f"the path {args.path}": args.out, "--split": args.split, "--collection-format": args.collection_format}
+    ignored = {
+        f"the path {args.path}": args.out,
+        "--split": args.split,
+        "--collection-format": args.collection_format,
+        "--questions": args.questions,
+    }
     if args.path is None or (args.from_pairs is None and args.out is None):
         raise InputError("OUT is missing", remedy="give PATH and OUT, or OUT before --from-pairs FILE…")
     if args.from_pairs is not None and any(ignored.values()):
@@ -158,12 +204,12 @@ def _convert(args: argparse.Namespace) -> int:
     queries = (
         "which are also the queries" if collection.related else counts(len(collection.queries), "query", "queries")
     )
-    printing.show(
+    printing.show_prose(
         f"{out}: {counts(len(collection.items), 'item')}, {queries}, "
         f"{counts(len(collection.gold.items), 'judged pair')} of the split {collection.split}, as {args.to}."
     )
-    for remark in () if from_pairs is None else from_pairs.remarks:
-        printing.show(f"Data: {remark}.")
+    for remark in collection.notes:
+        printing.show_prose(f"Data: {remark}.")
     for remark in remarks or ["Verified: the written collection reads back without a difference."]:
-        printing.show(remark)
+        printing.show_prose(remark)
     return 0

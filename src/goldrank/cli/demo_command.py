@@ -9,7 +9,7 @@ from goldrank.cli import options, printing, report_command, stored_runs
 from goldrank.errors import MissingExtraError
 from goldrank.reporting.document.report import report
 from goldrank.reporting.text.leaderboards import leaderboard_view
-from goldrank.runs.run import RankingLeaderboard
+from goldrank.runs.run import Leaderboard
 from goldrank.runs.run import run as run_models
 from goldrank.store import Store
 
@@ -29,7 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     stored_runs.add_store(parser)
     parser.add_argument("-o", "--output", metavar="FILE", default=REPORT, help=f"file of the report (default {REPORT})")
-    options.add_debug(parser)
+    options.add_general(parser)
     return parser
 
 
@@ -44,47 +44,26 @@ def run(args: argparse.Namespace) -> int:
         MODELS,
         TASKS,
         store,
-        report=printing.say,
-        on_leaderboard=lambda board: printing.show(leaderboard_view(board, worst=3).render("table"), end="\n\n"),
+        report=printing.remark,
+        on_leaderboard=lambda board: printing.show(_leaderboard(board), end="\n\n"),
     )
-    for board in boards:
-        if isinstance(board, RankingLeaderboard):
-            printing.show(_verdict(board))
     fresh = sum(outcome.fresh for board in boards for outcome in board.outcomes)
     total = sum(len(board.outcomes) for board in boards)
     best = boards[-1].best.stored.key
-    printing.show(
-        f"\n{total} results, {fresh} of them evaluated now, in {time.perf_counter() - started:.1f} s; "
+    printing.show_prose(
+        f"{total} results, {fresh} of them evaluated now, in {time.perf_counter() - started:.1f} s; "
         f"they are in {store.where}."
     )
     try:
         report_command.announce(report(boards, args.output, title="goldrank demo"))
     except MissingExtraError as error:
-        printing.say(f"note: no report was written: {error}.")
-    printing.show(
+        printing.remark(f"note: no report was written: {error}.")
+    printing.show_prose(
         f"Next: goldrank serve · goldrank runs show {best} · goldrank score {best} --profile beir · "
         f"goldrank run -m bm25 -t ./my-folder"
     )
     return 0
 
 
-def _verdict(board: RankingLeaderboard) -> str:
-    """Return a sentence on the best model, and which others it significantly beats."""
-    best, comparison = board.best.model, board.comparison
-    metric = next(iter(comparison.scores[best]))
-    beaten = comparison.better_than(metric, best)
-    rest = [model for model in comparison.scores if model not in (best, *beaten)]
-    sentence = f"On {board.task.name}, {best} is best by {metric}"
-    sentence += f"; it is significantly better than {_join(beaten)}" if beaten else "; no difference is significant"
-    if rest:
-        detectable = [
-            pair.detectable for pair in comparison.pairs if pair.metric == metric and {best} < {pair.a, pair.b}
-        ]
-        queries = comparison.scores[best].counts.queries
-        sentence += f"; the difference from {_join(rest)} is not significant"
-        sentence += f" ({queries} queries can detect a difference of {max(detectable):.2f})"
-    return sentence + "."
-
-
-def _join(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _leaderboard(board: Leaderboard) -> str:
+    return leaderboard_view(board, worst=3).render("table", printing.layout())

@@ -47,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     options.add_format(parser, ("table", "json"))
     add_engine(parser, folder=False)
-    options.add_debug(parser)
+    options.add_general(parser)
     return parser
 
 
@@ -83,10 +83,10 @@ def run(args: argparse.Namespace) -> int:
         printing.show(to_json(content))
         return 0
     for warning in warnings:
-        printing.show(f"Warning: {warning}")
+        printing.show_prose(f"Warning: {warning}")
     existing = len(encoded.shards) - encoded.new
     resumed = f", of which {existing} existed before" if existing else ""
-    printing.show(
+    printing.show_prose(
         f"{args.output}: vectors of {counts(encoded.count, 'text')} in {encoded.dimension} dimensions, "
         f"{counts(len(encoded.shards), 'shard')}{resumed}."
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from goldrank.analysis.explanation import explain
-from goldrank.cli import options
+from goldrank.cli import options, printing
+from goldrank.metrics.names import split_list
 from goldrank.reporting.text.explanation import view
 from goldrank.reporting.text.results import to_json
 
@@ -22,16 +23,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("metric", metavar="METRIC", nargs="+", help="metrics such as ndcg@10")
     parser.add_argument("--profile", metavar="PROFILE", help="explain the variant of this profile")
     options.add_format(parser, ("text", "json"))
-    options.add_debug(parser)
+    options.add_general(parser)
     parser.set_defaults(output=None)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanations."""
-    views = [view(explain(metric, args.profile)) for metric in args.metric]
+    views = [view(explain(metric, args.profile)) for listed in args.metric for metric in split_list(listed)]
     if args.format == "json":
         options.emit(to_json([explanation.content() for explanation in views]), args)
     else:
-        options.emit("\n\n".join(explanation.render("table") for explanation in views), args)
+        options.emit("\n\n".join(explanation.render("table", printing.layout()) for explanation in views), args)
     return 0

@@ -81,7 +81,7 @@ def _predictions(run: StoredRun) -> dict[str, list[Any]]:
 def _hits_columns(run: StoredRun) -> dict[str, list[Any]]:
     hits = run.hits()
     if empty := int((np.diff(hits.starts) == 0).sum()):
-        printing.say(f"note: {run.key}: {empty} queries have no gold, and therefore no row.")
+        printing.remark(f"note: {run.key}: {empty} queries have no gold, and therefore no row.")
     return hits.to_dict()
 
 

@@ -28,4 +28,4 @@ def draw_into(
             printing.say(f"warning: {path} is not drawn: {figure.reason}.")
             continue
         draw(figure, path, theme, size)
-        printing.say(f"drawn: {path}")
+        printing.remark(f"drawn: {path}")

@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     drop = actions.add_parser("drop", help="remove data that goldrank loaded into a database")
     drop.add_argument("spec", metavar="SPEC", help="pgvector:URL, chroma:URL or lancedb:FOLDER/TABLE")
     for action in (build, search, info, drop):
-        options.add_debug(action)
+        options.add_general(action)
     return parser
 
 
@@ -84,11 +84,11 @@ def _build(args: argparse.Namespace) -> int:
         overwrite=args.overwrite,
     )
     for warning in index.warnings:
-        printing.show(f"Warning: {warning}")
+        printing.show_prose(f"Warning: {warning}")
     manifest = index.manifest
     size = sum(entry["size"] for entry in manifest.files.values())
     empty = f", {index.empty_texts} of them empty" if index.empty_texts else ""
-    printing.show(
+    printing.show_prose(
         f"{args.output}: {manifest.count} texts{empty}, {manifest.dimension} dimensions, {manifest.similarity}, "
         f"{manifest.index}, {format_bytes(size)}."
     )
@@ -107,7 +107,7 @@ def _search(args: argparse.Namespace) -> int:
         tag = redact(opened.model(args.model))
         run.write(args.run, format=None if Path(args.run).suffix else "trec", tag=tag)
         return 0
-    printing.show(_view(run, queries, opened.texts).render(args.format))
+    printing.show(_view(run, queries, opened.texts).render(args.format, printing.layout()))
     return 0
 
 
@@ -165,7 +165,7 @@ def _info(args: argparse.Namespace) -> int:
     from goldrank.reporting.text.index import index_view
 
     opened = open_index(args.index, verify=args.verify, ids=args.ids)
-    printing.show(index_view(opened, args.index, verified=args.verify).render(args.format))
+    printing.show(index_view(opened, args.index, verified=args.verify).render(args.format, printing.layout()))
     return 0
 
 
@@ -176,5 +176,5 @@ def _drop(args: argparse.Namespace) -> int:
     if not dropped:
         where = redact(args.spec)
         raise InputError("goldrank loaded nothing there", where=where, remedy="check the names in the spec")
-    printing.show(f"Dropped {', '.join(dropped)}.")
+    printing.show_prose(f"Dropped {', '.join(dropped)}.")
     return 0

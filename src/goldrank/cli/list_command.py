@@ -160,7 +160,9 @@ def run(args: argparse.Namespace) -> int:
     rows = _LISTS[args.what]()
 
     def grid() -> Grid:
-        return Grid(list(rows[0]), [list(map(Cell, row.values())) for row in rows], text_columns=len(rows[0]))
+        # The arrows need no wide column.
+        headings = ["" if name == "direction" else name for name in rows[0]]
+        return Grid(headings, [list(map(Cell, row.values())) for row in rows], text_columns=len(rows[0]))
 
-    options.emit(view_rows(rows, grid).render(args.format), args)
+    options.emit(view_rows(rows, grid), args)
     return 0

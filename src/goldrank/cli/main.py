@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from importlib import import_module
 
+from goldrank import progress
 from goldrank.cli import printing
 from goldrank.cli.standard_streams import prepare_streams, write_failure
-from goldrank.errors import GoldrankError, reason_of, shorten, unknown_name
+from goldrank.errors import GoldrankError, InputError, reason_of, shorten, unknown_name
 from goldrank.native import truncation_guard
 
 COMMANDS = {
@@ -33,13 +35,14 @@ COMMANDS = {
     "runs": "list, show, export and delete stored runs",
     "data": "check or convert a collection of documents, queries and gold",
     "cache": "list or remove cached vectors and other cache entries",
+    "completion": "print the script that completes goldrank in bash, zsh or fish",
     "demo": "evaluate built-in models on built-in tasks, and write a report",
 }
 
 _USAGE = """\
 goldrank: where did the right answer land?
 
-usage: goldrank COMMAND …     goldrank COMMAND --help     goldrank --version
+usage: goldrank COMMAND …     goldrank help COMMAND     goldrank --version
 
 commands:
 {commands}
@@ -59,8 +62,11 @@ examples:
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return the exit code: 0 done, 1 failed, 2 bad input or usage."""
     prepare_streams()
-    if argv is None and truncation_guard is not None:
-        truncation_guard.set_message(_TRUNCATED)
+    if argv is None:
+        # A command creates many objects and few cycles: looking for these took a fifth of `goldrank run`.
+        gc.set_threshold(200_000, 50, 50)
+        if truncation_guard is not None:
+            truncation_guard.set_message(_TRUNCATED)
     arguments = sys.argv[1:] if argv is None else argv
     try:
         code = _run(arguments)
@@ -94,10 +100,24 @@ def _shorten_message(message: str) -> str:
     return message if len(message) <= 2000 else f"{message[:1400]} … {message[-500:]}"
 
 
+_GENERAL = ("--debug", "--quiet", "--verbose")
+"""Options that stand before or after the command."""
+
+
 def _run(arguments: list[str]) -> int:
-    debug = "--debug" in arguments
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    general = {argument for argument in arguments[:end] if argument in _GENERAL}
+    rest = [argument for at, argument in enumerate(arguments) if at >= end or argument not in _GENERAL]
+    quiet, debug = "--quiet" in general, "--debug" in general
+    with printing.verbosity(quiet=quiet, verbose="--verbose" in general), progress.shown(not quiet):
+        return _run_reporting_errors(rest, general, debug=debug)
+
+
+def _run_reporting_errors(arguments: list[str], general: set[str], *, debug: bool) -> int:
     try:
-        return _dispatch([argument for argument in arguments if argument != "--debug"])
+        if {"--quiet", "--verbose"} <= general:
+            raise InputError("--quiet and --verbose contradict each other", remedy="leave one of the two out")
+        return _dispatch(arguments)
     except GoldrankError as error:
         if debug:
             raise
@@ -130,9 +150,11 @@ def _report(error: Exception) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments and arguments[0] == "help" and len(arguments) > 1:
+        return _help(arguments[1:])
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         lines = "\n".join(f"  {name:<11} {text}" for name, text in COMMANDS.items())
-        printing.show(_USAGE.format(commands=lines), end="")
+        printing.show_prose(_USAGE.format(commands=lines), end="")
         return 0 if arguments else 2
     if arguments[0] in ("-V", "--version", "version"):
         printing.show(version())
@@ -145,6 +167,19 @@ def _dispatch(arguments: list[str]) -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")
     return int(command.run(command.build_parser().parse_args(arguments[1:])))
+
+
+def _help(topic: list[str]) -> int:
+    """Print the help of a command, or the explanation of a metric."""
+    if topic[0] in COMMANDS:
+        return _dispatch([*topic, "--help"])
+    from goldrank.metrics import REGISTRY, Metric
+
+    try:
+        Metric.parse(topic[0])
+    except GoldrankError:
+        raise unknown_name("command", topic[0], [*COMMANDS, *REGISTRY], "goldrank help") from None
+    return _dispatch(["explain", topic[0]])
 
 
 def version() -> str:

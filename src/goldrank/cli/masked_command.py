@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from goldrank.cli import options, printing, stored_runs
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.errors import InputError, counts
+from goldrank.io.column_names import FieldRoles
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.results import to_json
 
@@ -45,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = options.new_parser("masked", "Evaluate how well models name the person behind a mask.", _EXAMPLES)
     actions = parser.add_subparsers(dest="action", required=True, metavar="make|check|predict|score|match")
     for add in (_add_make, _add_check, _add_predict, _add_score, _add_match):
-        options.add_debug(add(actions))
+        options.add_general(add(actions))
     return parser
 
 
@@ -131,6 +132,7 @@ def _add_predict(actions: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
     parser.add_argument("--overwrite", action="store_true", help="predict again what is already stored")
+    parser.add_argument("--reuse", action="store_true", help="take stored guesses of live models too (chat servers)")
     stored_runs.add_store(parser)
     return parser
 
@@ -229,21 +231,22 @@ def _make(args: argparse.Namespace) -> int:
     masking = find_profile(args.profile).masking
     if args.aliases is not None and masking == "parts":
         raise InputError("--profile source masks parts of the title only", remedy="omit --aliases, or use strict")
-    masking_counts = MaskingCounts()
+    masking_counts, fields, alias_columns = MaskingCounts(), FieldRoles(), FieldRoles()
     chunks = mask_pages(
-        pages_at(args.pages),
+        pages_at(args.pages, fields),
         masking_counts,
         size=args.max_characters,
         merge=args.merge,
         finder=_finder(masking, args.ner),
-        aliases=aliases_of(args.aliases),
+        aliases=aliases_of(args.aliases, alias_columns),
     )
     write_chunks(chunks, args.output)
+    stored_runs.print_notes([fields.reading, alias_columns.reading])
     of = f"{counts(masking_counts.masks, 'mask')} of {counts(masking_counts.pages, 'page')}"
-    printing.show(f"{args.output}: {counts(masking_counts.chunks, 'example')} with {of}.")
+    printing.show_prose(f"{args.output}: {counts(masking_counts.chunks, 'example')} with {of}.")
     if masking_counts.dropped:
         whole = f", including all of {counts(masking_counts.unnamed, 'page')}" if masking_counts.unnamed else ""
-        printing.show(f"Left out: {counts(masking_counts.dropped, 'part')} without the person's name{whole}.")
+        printing.show_prose(f"Left out: {counts(masking_counts.dropped, 'part')} without the person's name{whole}.")
     return 0
 
 
@@ -256,12 +259,14 @@ def _check(args: argparse.Namespace) -> int:
     if args.remask is not None:
         return _remask(args)
     options.refuse_unused(args, ["ner"], "without --remask", "add --remask, or omit --ner")
-    aliases = aliases_of(args.aliases)
+    columns = FieldRoles()
+    aliases = aliases_of(args.aliases, columns)
     built_in = is_built_in(args.data)
     report = (
         check_chunks(examples_at(args.data), aliases=aliases) if built_in else check_file(args.data, aliases=aliases)
     )
-    options.emit(to_json(asdict(report)) if args.format == "json" else _check_table(report, args.format), args)
+    stored_runs.print_notes([report.reading, columns.reading])
+    options.emit(to_json(asdict(report)) if args.format == "json" else _check_table(report, args), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
 
@@ -276,7 +281,9 @@ def _remask(args: argparse.Namespace) -> int:
             raise InputError(f"{option} has no effect with --remask", remedy="omit one of them")
     if args.format == "markdown":
         raise InputError("--remask has no markdown output", remedy="use --format table or json")
-    chunks = list(examples_at(args.data))
+    fields = FieldRoles()
+    chunks = list(examples_at(args.data, fields))
+    stored_runs.print_notes([fields.reading])
     masks = sum(len(chunk.masks) for chunk in chunks)
     same, same_masks = count_same(chunks, _finder(find_profile(args.remask).masking, args.ner))
     if args.format == "json":
@@ -291,7 +298,7 @@ def _remask(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_table(report: ExampleReport, look: str) -> str:
+def _check_table(report: ExampleReport, args: argparse.Namespace) -> str:
     sizes = f"{counts(report.pages, 'page')}, {counts(report.chunks, 'example')}, {counts(report.masks, 'mask')}."
     if not report.findings:
         return f"{sizes}\n\nThe check found no problems."
@@ -303,7 +310,8 @@ def _check_table(report: ExampleReport, look: str) -> str:
         ]
         for finding in report.findings
     ]
-    return render([Grid(["severity", "finding", "examples"], rows, notes=[sizes], text_columns=3)], look)
+    grid = Grid(["severity", "finding", "examples"], rows, notes=[sizes], text_columns=3)
+    return render([grid], args.format, options.layout(args))
 
 
 def _predict(args: argparse.Namespace) -> int:
@@ -312,9 +320,9 @@ def _predict(args: argparse.Namespace) -> int:
     def show(outcome: Outcome) -> None:
         printing.show(outcome.stored.key + ("" if outcome.fresh else " (stored before)"))
         for remark in outcome.remarks:
-            printing.say(f"note: {remark}.")
+            printing.remark(f"note: {remark}.")
 
-    predict(
+    predictions = predict(
         args.data,
         args.model,
         args.store,
@@ -322,8 +330,10 @@ def _predict(args: argparse.Namespace) -> int:
         context=args.context,
         limit=args.limit,
         overwrite=args.overwrite,
+        reuse=args.reuse,
         on_outcome=show,
     )
+    stored_runs.print_notes(list(predictions.readings))
     return 0
 
 
@@ -361,9 +371,9 @@ def _score(args: argparse.Namespace) -> int:
             store=store,
             sharding=sharding,
         )
-    stored_runs.print_notes(list(result.notes))
+    stored_runs.print_notes([*result.readings, *result.notes])
     groups_only = args.groups or args.page is not None or args.example is not None
-    options.emit(result_view(result, group_rows=groups_only).render(args.format), args)
+    options.emit(result_view(result, group_rows=groups_only), args)
     return 0
 
 
@@ -406,7 +416,6 @@ def _match(args: argparse.Namespace) -> int:
         ]
         for guess, match in matches
     ]
-    options.emit(
-        render([Grid(["guess", "tier", "evidence"], rows, title=args.title, text_columns=3)], args.format), args
-    )
+    grid = Grid(["guess", "tier", "evidence"], rows, title=args.title, text_columns=3)
+    options.emit(render([grid], args.format, options.layout(args)), args)
     return 0

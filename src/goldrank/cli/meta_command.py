@@ -84,10 +84,11 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         figure = meta_heat_map(result) if args.pivot is None else meta_pivot(result, args.pivot)
         figure_files.draw_into(args.plot, [figure])
+    stored_runs.print_notes([result.table.reading])
     if args.format != "json":
         for warning in result.warnings:
             printing.say(f"warning: {warning}.")
-    options.emit(view(result).render(args.format), args)
+    options.emit(view(result), args)
     return 0
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from goldrank.cli import printing
-from goldrank.errors import DataWarning, InputError, unknown_name
+from goldrank.errors import DataWarning, InputError, shorten, unknown_name
 from goldrank.hits import Gold, Run
+from goldrank.io.files import parse_corpus
+from goldrank.io.labels import assign_labels, refuse_shared_names
 from goldrank.metrics import CHOICES, Profile, parse_all
 from goldrank.metrics.abstention import apply_inner
+from goldrank.reporting.text.grids import Layout
 from goldrank.scoring import Bootstrap
+from goldrank.terminal import display_width, output_width, wrap
 
 if TYPE_CHECKING:
     from goldrank.data.collections import Collection
+    from goldrank.reporting.text.views import View
 
 STATISTICS = ("level", "interval", "resamples", "seed")
 CONVENTIONS = (*CHOICES, "depth", "relevance_level")
@@ -56,11 +62,57 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments of the command."""
-        return self.parse_intermixed_args(args) if self.intermixed else super().parse_args(args, namespace)
+        parse = self.parse_known_intermixed_args if self.intermixed else self.parse_known_args
+        parsed, unknown = parse(args, namespace)
+        if unknown:
+            self._refuse_unknown(unknown[0])
+        return parsed
+
+    def _refuse_unknown(self, argument: str) -> NoReturn:
+        if argument.startswith("-"):
+            option = argument.partition("=")[0]
+            raise unknown_name("option", option, _long_options(self), f"{self.prog} --help")
+        self.error(f"the argument {shorten(argument)} is one too many")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = [str(choice) for choice in action.choices]
+            options = [option for option in action.option_strings if option.startswith("--")]
+            kind = f"value of {options[0]}" if options else f"{self.prog.removeprefix('goldrank ')} command"
+            raise unknown_name(kind, str(value), choices, f"one of {', '.join(choices)}")
+
+    def format_help(self) -> str:
+        """Return the help, with the lines of long examples continued by a backslash, and no line too long."""
+        width = output_width(sys.stdout) or _HELP_WIDTH
+        return "".join(f"{part}\n" for line in super().format_help().splitlines() for part in wrap_command(line, width))
 
     def error(self, message: str) -> NoReturn:
         """Raise InputError with the message that argparse would print."""
         raise InputError(message, remedy=f"see {self.prog} --help")
+
+
+_HELP_WIDTH = 80
+
+
+def wrap_command(line: str, width: int) -> list[str]:
+    """Return a line of help in lines of at most *width* columns; a command is continued by backslashes.
+
+    >>> wrap_command("  goldrank score qrels.txt bm25.run", 30)
+    ['  goldrank score qrels.txt \\\\', '      bm25.run']
+    """
+    if not line.startswith("  goldrank ") or display_width(line) <= width:
+        return wrap(line, width, hanging="  ")
+    lines = wrap(line, width - 2, hanging="    ", break_words=False)
+    return [*(f"{part} \\" for part in lines[:-1]), lines[-1]]
+
+
+def _long_options(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the options of a parser and of its actions."""
+    names = [option for option in parser._option_string_actions if option.startswith("--")]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            names += [option for inner in action.choices.values() for option in _long_options(inner)]
+    return list(dict.fromkeys(names))
 
 
 def new_parser(command: str, description: str, examples: str) -> Parser:
@@ -79,16 +131,43 @@ def add_data(parser: Parser) -> None:
     parser.add_argument(
         "gold",
         metavar="GOLD",
+        nargs="?",
         help="relevance judgements (qrels) as TREC, BEIR TSV, CSV, JSON(L) or Parquet, - for standard input; or the "
         "key of a stored run, which has its own gold",
     )
     parser.add_argument(
         "runs", metavar="RUN", nargs="*", help="run files in the same formats, also compressed; or more keys"
     )
+    add_stored_task(parser)
+    add_file_options(parser)
+
+
+def add_stored_task(parser: argparse.ArgumentParser) -> None:
+    """Add ``--task`` for all stored runs of a task."""
+    parser.add_argument(
+        "--task",
+        action="append",
+        metavar="TASK",
+        help="instead of keys, all stored runs of a task, on the data that was evaluated last; repeatable",
+    )
+
+
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading files of gold and runs."""
     parser.add_argument("--gold-format", metavar="FORMAT", help="format of GOLD (default: detected from the content)")
     add_run_format(parser)
     parser.add_argument(
         "--corpus", metavar="N|FILE", help="number of items in the corpus, or a file with one id per line"
+    )
+
+
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """Add ``--texts``."""
+    parser.add_argument(
+        "--texts",
+        action="append",
+        metavar="DATA",
+        help="texts of queries and items of files: a collection (name or path), or a table of id and text; repeatable",
     )
 
 
@@ -246,18 +325,64 @@ def add_models_and_tasks(parser: argparse.ArgumentParser, *, required: bool = Fa
     )  # fmt: skip
     parser.add_argument(
         "-t", "--task", dest="tasks", nargs="+", action="extend", required=required, metavar="TASK",
-        help="tasks by name, NAME:PATH or path (see goldrank list tasks)",
+        help="tasks by name, NAME:PATH or path, also of qrels alone for run files (see goldrank list tasks)",
     )  # fmt: skip
 
 
+def add_questions(parser: argparse.ArgumentParser) -> None:
+    """Add ``--questions``."""
+    parser.add_argument(
+        "--questions",
+        metavar="FILE",
+        help="questions for a folder of documents: CSV, TSV, JSON Lines, Parquet or XLSX with columns such as question "
+        "and expected_file; other columns are named as FILE(query=COLUMN,items=COLUMN,grade=COLUMN)",
+    )
+
+
+def add_label(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--label``, which gives a short name to a model, run file or stored run."""
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="NAME=SPEC",
+        help=f"name of {what} in tables and figures, as in --label x=SPEC; SPEC need not be given again; repeatable",
+    )  # fmt: skip
+
+
+def labels(args: argparse.Namespace) -> dict[str, str]:
+    """Return what each name that ``--label`` gives stands for."""
+    specs: dict[str, str] = {}
+    for label in getattr(args, "label", ()):
+        name, equals, spec = (part.strip() for part in label.partition("="))
+        if not (name and equals and spec):
+            raise InputError(f"--label {shorten(label)} is not a name with a spec", remedy="write --label NAME=SPEC")
+        if name in specs or spec in specs.values():
+            raise InputError(f"--label {shorten(label)} repeats a name or a spec", remedy="give each one name")
+        specs[name] = spec
+    return specs
+
+
+def labelled(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the entries of *names* under their labels, or under their names if they have none.
+
+    Raises:
+        InputError: A label stands for no entry, or is the name of another one.
+    """
+    assigned = assign_labels(labels, {entry: (name,) for name, entry in names.items()})
+    refuse_shared_names({entry: assigned.get(entry, name) for name, entry in names.items()}, assigned)
+    return {assigned.get(entry, name): entry for name, entry in names.items()}
+
+
 def add_overwrite(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add ``--overwrite`` for stored results; alone it means ``always``."""
+    """Add ``--overwrite`` for stored results (alone: ``always``), and ``--reuse`` for those of live models."""
     from goldrank.runs.evaluate import OVERWRITE
 
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in OVERWRITE.items())
     parser.add_argument(
         "--overwrite", nargs="?", const="always", choices=tuple(OVERWRITE), default=default,
         help=f"{meanings} (default missing; always without a value)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--reuse", action="store_true", default=None,
+        help="take stored results and cached vectors of live models too (servers, search functions, databases)",
     )  # fmt: skip
 
 
@@ -272,9 +397,9 @@ def add_figure_style(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
-    """Add the format and the file of the result, and ``--debug``."""
+    """Add the format and the file of the result, and the options of `add_general`."""
     add_result(parser, formats)
-    add_debug(parser)
+    add_general(parser)
 
 
 def add_result(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
@@ -288,9 +413,12 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS
     parser.add_argument("--format", choices=formats, default=formats[0], help=f"output format (default {formats[0]})")
 
 
-def add_debug(parser: argparse.ArgumentParser) -> None:
-    """Add ``--debug``, which `goldrank.cli.main` handles."""
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+def add_general(parser: argparse.ArgumentParser) -> None:
+    """Add ``--quiet``, ``--verbose`` and ``--debug``, which `goldrank.cli.main` handles."""
+    group = parser.add_argument_group("messages")
+    group.add_argument("--quiet", action="store_true", help="print results, warnings and errors only, and no progress")
+    group.add_argument("--verbose", action="store_true", help="print all conventions below tables")
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
 def conventions(args: argparse.Namespace) -> dict[str, Any]:
@@ -320,31 +448,38 @@ def checked_bootstrap(resamples: int, level: float = 0.95, method: str = "bca", 
     return Bootstrap(resamples, level, method, seed)
 
 
+Table = TypeVar("Table", Gold, Run)
+
+
+def say_reading(table: Table) -> Table:
+    """Say what each named column of gold or a run was read as, and return the table."""
+    if table.reading:
+        printing.remark(f"note: {table.reading}.")
+    return table
+
+
+def file_keywords(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options for files of gold and runs as keywords of `report` and `plot`."""
+    values = {name: getattr(args, name, None) for name in ("texts", "corpus", "gold_format", "run_format")}
+    return {"gold": args.gold, **{name: value for name, value in values.items() if value is not None}}
+
+
 def read_gold(args: argparse.Namespace) -> Gold:
     """Read the gold file."""
-    return Gold.read(args.gold, format=args.gold_format)
+    return say_reading(Gold.read(args.gold, format=args.gold_format))
 
 
 def read_run(args: argparse.Namespace, path: str) -> Run:
     """Read a run file."""
     if path == "-" and args.gold == "-":
         raise InputError("gold and run cannot both come from standard input", remedy="give one of them as a file")
-    return Run.read(path, format=args.run_format)
+    threads = max(1, args.threads // len(args.runs)) if "threads" in args else None
+    return say_reading(Run.read(path, format=args.run_format, threads=threads))
 
 
 def read_corpus(args: argparse.Namespace) -> int | frozenset[str] | None:
     """Return the corpus as its size or its ids."""
-    corpus: str | None = args.corpus
-    if corpus is None:
-        return None
-    if corpus.isdecimal():
-        return int(corpus)
-    from goldrank.io.files import read_bytes
-
-    ids = frozenset(line.strip() for line in read_bytes(corpus).decode().splitlines() if line.strip())
-    if not ids:
-        raise InputError("the corpus file has no ids", where=corpus, remedy="write one item id per line")
-    return ids
+    return None if args.corpus is None else parse_corpus(args.corpus)
 
 
 def add_scored_pairs(parser: argparse.ArgumentParser) -> None:
@@ -410,11 +545,17 @@ def print_warnings(warnings: Iterable[DataWarning], args: argparse.Namespace) ->
         printing.say(f"warning: {warning}")
 
 
-def emit(text: str, args: argparse.Namespace) -> None:
-    """Print *text*, or write it to the output file atomically."""
+def emit(result: View | str, args: argparse.Namespace) -> None:
+    """Print *result* so that it fits the terminal, or write it completely to the output file, atomically."""
+    text = result if isinstance(result, str) else result.render(args.format, layout(args))
     if args.output is None:
         printing.show(text)
         return
     from goldrank.io.files import write_atomically
 
     write_atomically(args.output, lambda stream: stream.write((text + "\n").encode()))
+
+
+def layout(args: argparse.Namespace) -> Layout:
+    """Return how tables are laid out: for the terminal, or completely for a file or another document."""
+    return printing.layout() if args.output is None and args.format == "table" else Layout()

@@ -78,7 +78,7 @@ def _plan(args: argparse.Namespace) -> int:
             f"--{missing[0]} is not given", remedy="give the size of the job, as in --items 1e9 --dim 768 --queries 1e5"
         )
     constants = _constants(args)
-    options.emit(show(estimate(_job(args, constants), constants), args.format), args)
+    options.emit(view(estimate(_job(args, constants), constants)), args)
     return 0
 
 
@@ -132,12 +132,12 @@ def _calibrate(args: argparse.Namespace) -> int:
         # Earlier measurements of other models on this machine are still valid.
         constants = replace(constants, encoding={**before.encoding, **constants.encoding})
     write_constants(constants, path)
-    options.emit(show_constants(constants, args.format, [*remarks, f"Written to {path}."]), args)
+    options.emit(constants_view(constants, [*remarks, f"Written to {path}."]), args)
     return 0
 
 
-def show(plan: Estimate, look: str) -> str:
-    """Return an estimate in the format *look*."""
+def view(plan: Estimate) -> View:
+    """Return an estimate in all its forms."""
     fields = list(asdict(Stage("")))[1:]
     return View(
         lambda: _content(plan),
@@ -150,7 +150,7 @@ def show(plan: Estimate, look: str) -> str:
             ),
         ],
         lambda: _grids(plan),
-    ).render(look)
+    )
 
 
 def _content(plan: Estimate) -> dict[str, Any]:
@@ -223,15 +223,15 @@ def _source(constants: Constants) -> str:
     return line + (f"; of other machines: {elsewhere}." if elsewhere else ".")
 
 
-def show_constants(constants: Constants, look: str, notes: list[str]) -> str:
-    """Return measured constants, as rates in common units, in the format *look*."""
+def constants_view(constants: Constants, notes: list[str]) -> View:
+    """Return measured constants, as rates in common units, in all their forms."""
     rows = _rates(constants)
 
     def grid() -> Grid:
         cells = [[Cell(name), Cell(value)] for name, value in rows]
         return Grid(["constant", "measured"], cells, notes=[*notes, _source(constants)])
 
-    return View(lambda: asdict(constants), lambda: [["constant", "value"], *rows], lambda: [grid()]).render(look)
+    return View(lambda: asdict(constants), lambda: [["constant", "value"], *rows], lambda: [grid()])
 
 
 def _rates(constants: Constants) -> list[tuple[str, str]]:

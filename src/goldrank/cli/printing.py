@@ -4,13 +4,50 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
+from goldrank import terminal
 from goldrank.errors import GoldrankError, InputError
 from goldrank.escaping import escape_line, escape_text
 from goldrank.redaction import redact
+from goldrank.reporting.text.grids import Layout
 
 # The styles that `reporting.text.grids` writes around text which it has escaped itself.
 _STYLE = re.compile("(\x1b\\[[012]m)")
+
+
+@dataclass
+class _Level:
+    """How much is printed besides results."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+
+_level = _Level()
+
+
+@contextmanager
+def verbosity(*, quiet: bool, verbose: bool) -> Iterator[None]:
+    """Print less or more in this context: without remarks, or with everything that is known."""
+    before = _level.quiet, _level.verbose
+    _level.quiet, _level.verbose = quiet, verbose
+    try:
+        yield
+    finally:
+        _level.quiet, _level.verbose = before
+
+
+def is_verbose() -> bool:
+    """Return True if notes are to be shown in full."""
+    return _level.verbose
+
+
+def is_quiet() -> bool:
+    """Return True if only results, warnings and errors are to be shown."""
+    return _level.quiet
 
 
 def show(text: str, *, end: str = "\n") -> None:
@@ -24,9 +61,33 @@ def show(text: str, *, end: str = "\n") -> None:
     print(text, end=end, flush=True)
 
 
+def show_prose(text: str, *, end: str = "\n") -> None:
+    """Print sentences of a result to standard output, wrapped to the terminal; in a file or pipe each is one line."""
+    width, text = terminal.output_width(sys.stdout), terminal.encodable(text, sys.stdout.encoding)
+    show(text if width is None else "\n".join(terminal.wrap(text, width, hanging="  ")), end=end)
+
+
+def layout() -> Layout:
+    """Return how tables are laid out on standard output."""
+    width, colours = terminal.output_width(sys.stdout), terminal.has_colours(sys.stdout)
+    return Layout(width, colours, is_verbose(), sys.stdout.encoding or "utf-8")
+
+
 def say(line: str, *, end: str = "\n") -> None:
-    """Print a message to standard error as one line, without secrets and control characters."""
-    print(escape_line(redact(f"goldrank: {line}")), end=end, file=sys.stderr, flush=True)
+    """Print an error, a warning or a question to standard error, without secrets and control characters.
+
+    A terminal gets it wrapped; a file or pipe gets one line.
+    """
+    message = escape_line(redact(f"goldrank: {line}"))
+    if sys.stderr.isatty() and (width := terminal.output_width(sys.stderr)) is not None:
+        message = "\n".join(terminal.wrap(message, width, hanging="  ", break_words=False))
+    print(message, end=end, file=sys.stderr, flush=True)
+
+
+def remark(line: str) -> None:
+    """Print what is being done or worth knowing to standard error, unless the user wants it quiet."""
+    if not _level.quiet:
+        say(line)
 
 
 def confirm_removal(what: str, *, confirmed: bool) -> None:
@@ -40,6 +101,6 @@ def confirm_removal(what: str, *, confirmed: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"this would remove {what}", remedy="add --yes to remove it without confirmation")
-    say(f"Remove {what}? [y/N] ", end="")
+    say(f"Remove {what}? [y/N]", end=" ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise GoldrankError("nothing was removed")

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if len(names) < 2:
         raise InputError("an overlap needs two runs or more", remedy="name at least two")
     how = options.bootstrap(args)
-    runs = {name: Run.read(path, format=args.run_format) for name, path in names.items()}
+    runs = {name: options.say_reading(Run.read(path, format=args.run_format)) for name, path in names.items()}
     if args.scores is None:
         for name, ranked in runs.items():
             ranked.order.refuse(name)
@@ -55,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
         (a, b): rbo(runs[a], runs[b], args.p, depth=args.depth, scores=args.scores, bootstrap=how)
         for a, b in combinations(runs, 2)
     }
-    options.emit(overlaps_view(overlaps, per_query=args.per_query).render(args.format), args)
+    options.emit(overlaps_view(overlaps, per_query=args.per_query), args)
     return 0

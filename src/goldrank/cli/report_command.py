@@ -1,9 +1,9 @@
-"""`goldrank report`: write a report of stored runs that opens offline."""
+"""`goldrank report`: write a report of run files or stored runs that opens offline."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goldrank.cli import options, printing, stored_runs
 
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from goldrank.store import StoredRun
 
 _EXAMPLES = """\
+  goldrank report qrels.txt bm25.run dense.run -o report.html
+  goldrank report qrels.txt *.run --texts ./my-folder
+  goldrank report qrels.txt *.run --texts corpus.jsonl --texts queries.tsv
+  goldrank report --task wines -o report.html
+  goldrank report --task wines --label small=st:BAAI/bge-small-en-v1.5
   goldrank report wines-bm25-91c0 wines-wordllama-3f2a -o report.html
   goldrank report wines-bm25-91c0 questions-bm25-5e4e -M ndcg@10 -M mrr --worst 20
   goldrank report wines-bm25-91c0 -o report.md
@@ -21,9 +26,11 @@ _EXAMPLES = """\
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    parser = options.new_parser("report", "Write a report of stored runs, in one file that opens offline.", _EXAMPLES)
-    parser.intermixed = True
-    parser.add_argument("keys", metavar="KEY", nargs="+", help="keys of stored runs of any tasks (goldrank runs list)")
+    about = "Write a report of run files or stored runs, in one file that opens offline."
+    parser = options.new_parser("report", about, _EXAMPLES)
+    options.add_data(parser)
+    options.add_texts(parser)
+    options.add_label(parser, "a run")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file to write (default report.html, report.md or report.pdf)"
     )
@@ -39,25 +46,33 @@ def build_parser() -> argparse.ArgumentParser:
     stored_runs.add_store(parser)
     options.add_metrics(parser)
     options.add_statistics(parser)
-    options.add_debug(parser)
+    options.add_general(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the report and print its path."""
     from goldrank.reporting.document.report import destination, report
-    from goldrank.store import Store
 
     look, path = destination(args.output, args.format)
     args.output = str(path)
     options.refuse_unwritable(args)
-    store = Store.open(args.store)
-    runs = [store.get(key) for key in args.keys]
-    _refuse_unused(args, runs, look)
+    if look != "html":
+        options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write HTML")
+    keywords: dict[str, Any] = {}
+    if stored_runs.are_keys(args):
+        runs: Any = list(stored_runs.find(args).values())
+        _refuse_unused(args, runs)
+        keywords["store"] = args.store
+    else:
+        stored_runs.name_files(args)
+        options.refuse_unused(args, ["store"], "on files, which are not stored")
+        runs, keywords = args.runs, options.file_keywords(args)
     result = report(
         runs,
         path,
-        store=store,
+        **keywords,
+        labels=options.labels(args),
         format=look,
         title=args.title,
         worst=args.worst,
@@ -68,6 +83,9 @@ def run(args: argparse.Namespace) -> int:
         bootstrap=options.bootstrap(args),
         alpha=args.alpha,
     )
+    for warning in result.warnings:
+        printing.say(f"warning: {warning}")
+    stored_runs.print_notes(list(result.notes))
     announce(result)
     return 0
 
@@ -77,12 +95,10 @@ def announce(report: Report) -> None:
     assert report.path is not None
     opens = "one file that opens offline" if report.format == "html" else f"as {report.format}"
     printing.show(str(report.path))
-    printing.say(f"note: {report.path.stat().st_size / 1e6:.1f} MB, {opens}.")
+    printing.remark(f"note: {report.path.stat().st_size / 1e6:.1f} MB, {opens}.")
 
 
-def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun], look: str) -> None:
-    if look != "html":
-        options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write HTML")
+def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun]) -> None:
     kinds = {run.result_kind for run in runs}
     if "ranked" not in kinds:
         names = ("metric", "profile", "worst", *options.CONVENTIONS)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import replace
 
 from goldrank.cli import options, printing, stored_runs
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.cli.run_config import RunConfig, configured
+from goldrank.data.chunking import CHUNKINGS
 from goldrank.data.text_rule import PARTS
 from goldrank.errors import InputError
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.leaderboards import leaderboard_view, leaderboards_view
-from goldrank.reporting.text.views import view_rows
-from goldrank.runs.run import Leaderboard, prepare
+from goldrank.reporting.text.views import View, view_rows
+from goldrank.runs.run import Leaderboard, Leaderboards, RankingLeaderboard, prepare
 from goldrank.runs.run import run as run_models
 from goldrank.tasks.catalogue import is_measurement
 from goldrank.tasks.presets import PRESETS
@@ -22,22 +24,34 @@ from goldrank.tasks.settings import OOV, SCORINGS
 from goldrank.vectors.transforms import Pipeline
 
 _EXAMPLES = """\
+  goldrank run -m bm25 wordllama -t ./docs --questions questions.csv
+  goldrank run -m bm25 wordllama -t ./docs --questions questions.csv --chunk words:200/40
   goldrank run -m wordllama -t ./my-folder
   goldrank run -m bm25 tfidf wordllama -t wines games questions
   goldrank run -m "fuse:rrf(bm25,wordllama)" -t cranfield:data/cran --metric ndcg@10 --metric map
   goldrank run -m wordllama -t wines --scoring sdr --profile sdr
   goldrank run -m wordllama -t wines --transform "center|abtt:2|normalize" --worst 5
   goldrank run -m wordllama --from-pairs STSBenchmark sem_text_rel_ranked.csv
+  goldrank run -m bm25 --label small=st:BAAI/bge-small-en-v1.5 -t questions
   goldrank run -m bm25 -t questions --rerank overlap --rerank-depth 50
   goldrank run -m st:BAAI/bge-base-en-v1.5 -t ./large-folder --engine ray://head:10001 --work-folder s3://bucket/work
+  goldrank run -m run:bm25.run run:dense.run -t qrels.txt
+  goldrank run -m vectors:emb.npy -t labels.csv
+  goldrank run -m "vectors:items.npy(queries=queries.npy)" -t qrels.txt
+  goldrank run -m bm25 -t "pairs:faq.csv(query=question,item=answer)"
   goldrank run --config run.toml --limit 100 --dry-run
 """
+
+_MOST_KEYS = 8
+"""Maximum number of runs that the next step names one by one."""
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command; options that are not given are None, so that a run file can set them."""
     parser = options.new_parser("run", "Evaluate models on tasks, and store every result under a key.", _EXAMPLES)
     options.add_models_and_tasks(parser)
+    options.add_label(parser, "a model")
+    options.add_questions(parser)
     parser.add_argument("--config", metavar="FILE", help="TOML file with any of these settings; options override it")
     parser.add_argument("--allow-code", action="store_true", help="let models that the config file names run code")
     parser.add_argument(
@@ -87,6 +101,11 @@ def _add_texts(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--separator", metavar="TEXT", help="text between the parts of an item (default a blank)")
     group.add_argument("--sections", type=int, metavar="N", help="use only the first N sections of items")
     group.add_argument("--words", type=int, metavar="N", help="use only the first N words of items")
+    group.add_argument(
+        "--chunk",
+        metavar="CHUNKING",
+        help=f"rank documents by their best chunk: {_choices(CHUNKINGS)} (default none)",
+    )
 
 
 def _choices(meanings: dict[str, str]) -> str:
@@ -96,6 +115,9 @@ def _choices(meanings: dict[str, str]) -> str:
 def run(args: argparse.Namespace) -> int:
     """Evaluate the models, store the results and print the leaderboards."""
     config = configured(args)
+    labels = options.labels(args)
+    config = replace(config, models=[*config.models, *(spec for spec in labels.values() if spec not in config.models)])
+    models = options.labelled({spec: spec for spec in config.models}, labels)
     if args.worst < 0:
         raise InputError(f"--worst is {args.worst}", remedy="give a number of queries from 0 up")
     _refuse_unused(args, config)
@@ -107,24 +129,28 @@ def run(args: argparse.Namespace) -> int:
             )
         config = replace(config, tasks=[*config.tasks, task_of(collection)])
     if args.dry_run:
-        options.emit(_dry_run(config, args.format), args)
+        options.emit(_dry_run(config), args)
         return 0
     at_once = args.format == "table" and args.output is None
 
     def show(board: Leaderboard) -> None:
         # A table is shown as soon as its task is done; the next may take hours.
         if at_once:
-            printing.show(leaderboard_view(board, args.worst).render("table"), end="\n\n")
+            printing.show(leaderboard_view(board, args.worst).render("table", printing.layout()), end="\n\n")
 
+    for name, spec in labels.items():
+        printing.remark(f"{name} is {spec}")
     with sharing(config.engine, config.work_folder, config.shard_items) as sharding:
         boards = run_models(
-            config.models,
+            models if labels else config.models,
             config.tasks,
             config.store,
+            questions=config.questions,
             settings=config.settings,
             overwrite=config.overwrite,
+            reuse=config.reuse,
             sharding=sharding,
-            report=printing.say,
+            report=printing.remark,
             on_leaderboard=show,
             **vars(config.measures),
         )
@@ -132,11 +158,33 @@ def run(args: argparse.Namespace) -> int:
         for warning in (warning for board in boards for warning in board.warnings):
             printing.say(f"warning: {warning}")
     if args.format in ("json", "csv"):
-        options.emit(leaderboards_view(boards, args.worst).render(args.format), args)
+        options.emit(leaderboards_view(boards, args.worst), args)
     elif not at_once:
         options.emit("\n\n".join(leaderboard_view(board, args.worst).render(args.format) for board in boards), args)
-    printing.say(f"stored in {boards.store.where}")
+    printing.remark(f"stored in {boards.store.where}")
+    if at_once:
+        printing.remark(f"next: {_next_step(boards, config.models[0])}")
     return 0
+
+
+def _next_step(boards: Leaderboards, model: str) -> str:
+    """Return a command that shows more of these results, or a way to compare a single *model* with another."""
+    keys = [run.key for run in boards.runs]
+    where = [] if boards.store.is_default else ["--store", boards.store.where]
+    if len(keys) > _MOST_KEYS:
+        return f"{shlex.join(['goldrank', 'serve', *where])} (all results in a browser)"
+    command = shlex.join(["goldrank", "report", *keys, *where, "-o", "report.html"])
+    if all(len(board.outcomes) > 1 for board in boards):
+        return command
+    other = "wordllama" if model == "bm25" else "bm25"
+    if any(isinstance(board, RankingLeaderboard) and not board.data.collection.has_texts for board in boards):
+        # Without texts, only files of rankings or vectors can be evaluated.
+        other = f"{model.partition(':')[0]}:OTHER_FILE"
+    compare = f"add a model to compare with, such as -m {shlex.quote(model)} {other}"
+    ranked = (board for board in boards if isinstance(board, RankingLeaderboard))
+    metric = next((next(iter(board.scores[board.best.model])) for board in ranked), None)
+    meaning = f"{shlex.join(['goldrank', 'explain', metric])} says what the number means; " if metric else ""
+    return f"{compare}; {meaning}{command} shows the queries"
 
 
 def _refuse_unused(args: argparse.Namespace, config: RunConfig) -> None:
@@ -156,14 +204,16 @@ def _refuse_unused(args: argparse.Namespace, config: RunConfig) -> None:
         options.refuse_unused(args, ["work_folder", "shard_items"], "without a cluster", remedy)
 
 
-def _dry_run(config: RunConfig, look: str) -> str:
+def _dry_run(config: RunConfig) -> View:
     """Return what would be done, with estimates of time and memory."""
     from goldrank.planning.constants import local_constants
     from goldrank.planning.task_estimate import estimate_task
     from goldrank.store import Store
 
     constants = local_constants()
-    loaded, prepared = prepare(config.models, config.tasks, config.settings, measures=config.measures)
+    loaded, prepared = prepare(
+        config.models, config.tasks, config.settings, measures=config.measures, questions=config.questions
+    )
     store, rows = Store.open(config.store), []
     for data in prepared:
         for spec, model in zip(config.models, loaded, strict=True):
@@ -193,4 +243,4 @@ def _dry_run(config: RunConfig, look: str) -> str:
         )
         return Grid(list(rows[0]), cells, notes=[note], text_columns=2)
 
-    return view_rows(rows, grid).render(look)
+    return view_rows(rows, grid)

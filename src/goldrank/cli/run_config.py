@@ -39,10 +39,12 @@ class RunConfig:
     settings: Settings
     measures: Measures
     overwrite: str = "missing"
+    reuse: bool = False
     store: str | None = None
     engine: str = "local"
     work_folder: str | None = None
     shard_items: int | None = None
+    questions: str | None = None
 
 
 @dataclass
@@ -72,7 +74,8 @@ _STATISTICS = {"level": 0.95, "resamples": 10_000, "interval": "bca", "alpha": 0
 def known_names() -> list[str]:
     """Return every name that is allowed in a run file."""
     settings = [entry.name for entry in fields(Settings) if entry.name != "given"]
-    return [*_LISTS, *settings, "profile", *_STATISTICS, "conventions", "overwrite", "store", *_SHARING]
+    others = ["questions", "profile", "conventions", "overwrite", "reuse", "store"]
+    return [*_LISTS, *settings, *_STATISTICS, *others, *_SHARING]
 
 
 def configured(args: argparse.Namespace) -> RunConfig:
@@ -117,12 +120,12 @@ def _ask_for_consent(given: _Given, args: argparse.Namespace) -> None:
                 where=given.where,
                 remedy=f"read the file, and add {' '.join(wanted)} if you trust it, or give it on the command line",
             )
-        printing.say(f"note: {given.where}: {name} names {shorten(place, 160)}, which {effects}")
+        printing.remark(f"note: {given.where}: {name} names {shorten(place, 160)}, which {effects}")
 
 
 def _file_effects(given: _Given, args: argparse.Namespace) -> Iterator[tuple[str, str, Effects]]:
     """Yield the entries of a run file that do more than read local files, unless an option overrides them."""
-    for name in ("models", "rerank", "tasks", "index", "store", "engine", "work_folder"):
+    for name in ("models", "rerank", "tasks", "questions", "index", "store", "engine", "work_folder"):
         if getattr(args, name, None) is not None:
             continue
         value = given.values.get(name)
@@ -189,6 +192,7 @@ def _checked(given: _Given) -> RunConfig:
         depth=_depth(given),
         rerank=given.take("rerank", str, None),
         rerank_depth=given.take("rerank_depth", int, 100),
+        chunk=given.take("chunk", str, "none"),
         text=_rule(given, "text"),
         query_text=_rule(given, "query_text"),
         split=given.take("split", str, None),
@@ -213,11 +217,20 @@ def _checked(given: _Given) -> RunConfig:
         settings,
         measures,
         overwrite,
+        _flag(given, "reuse"),
         given.take("store", str, None),
         given.take("engine", str, "local"),
         given.take("work_folder", str, None),
         given.take("shard_items", int, None),
+        given.take("questions", str, None),
     )
+
+
+def _flag(given: _Given, name: str) -> bool:
+    value = given.values.get(name, False)
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is {shorten(value)}", where=given.where, remedy=f"{name} is true or false")
+    return value
 
 
 def _texts(given: _Given, name: str) -> list[str]:

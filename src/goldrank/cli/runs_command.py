@@ -54,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
         stored_runs.add_store(action)
     for action in (listing, show, delete):
         options.add_output(action, _FORMATS)
-    options.add_debug(export)
+    options.add_general(export)
     return parser
 
 
@@ -85,13 +85,15 @@ def _list(store: Store, args: argparse.Namespace) -> str:
             notes.append(f"–: the tables of {counts(unreadable, 'run')} cannot be read or scored (goldrank runs show).")
         headings = ["key", "task", "model", "with", "metric", "value", "queries", "created", "seconds"]
         cells = [[Cell(text) for text in _texts(run, headlines[run.key])] for run in runs]
-        return Grid(headings, cells, notes=notes, text_columns=5)
+        if not any(row[3].text for row in cells):
+            headings, cells = [*headings[:3], *headings[4:]], [[*row[:3], *row[4:]] for row in cells]
+        return Grid(headings, cells, notes=notes, text_columns=len(headings) - 4)
 
     return View(
         lambda: {"store": store.where, "runs": rows},
         lambda: [columns, *([row[name] for name in columns] for row in rows)],
         lambda: [grid()],
-    ).render(args.format)
+    ).render(args.format, options.layout(args))
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def _texts(run: StoredRun, headline: _Headline | None) -> list[str]:
         "–" if headline is None else headline.heading,
         "–" if headline is None else headline.shown,
         str(headline.count if headline is not None else run.queries),
-        _when(run),
+        run.created.astimezone().strftime("%Y-%m-%d %H:%M"),
         "–" if run.seconds is None else f"{run.seconds:.1f}",
     ]
 
@@ -207,7 +209,7 @@ def _show(store: Store, args: argparse.Namespace) -> str:
         return results.to_csv([["what", "value"], *about.items()])
     about_grid = Grid(["", run.key], [[Cell(name), Cell(value)] for name, value in about.items()], text_columns=2)
     scores_grid = measured_grid(run.measured) if scores is None else results.score_grid([scores], intervals=True)
-    return render([about_grid, scores_grid], args.format)
+    return render([about_grid, scores_grid], args.format, options.layout(args))
 
 
 def _flat(name: str, value: Any) -> dict[str, str]:
@@ -222,7 +224,7 @@ def _flat(name: str, value: Any) -> dict[str, str]:
 
 
 def _delete(store: Store, args: argparse.Namespace) -> str:
-    keys = list(dict.fromkeys(store.complete_key(key) for key in args.keys))
+    keys = list(dict.fromkeys(store.complete_key(key, newest=False) for key in args.keys))
     printing.confirm_removal(", ".join(keys), confirmed=args.yes)
     removed = store.delete(keys)
     if args.format == "json":

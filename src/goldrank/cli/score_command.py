@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from goldrank.cli import options, printing, stored_runs
 from goldrank.engines.base import usable_cores
-from goldrank.io.files import run_names
 from goldrank.metrics import Metric, Profile, find_profile, parse_all
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
@@ -29,6 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("score", "Score runs against gold (relevance judgements).", _EXAMPLES)
     options.add_data(parser)
+    options.add_label(parser, "a run")
     stored_runs.add_store(parser)
     options.add_metrics(parser)
     parser.add_argument(
@@ -37,7 +37,11 @@ def build_parser() -> argparse.ArgumentParser:
     options.add_per_query(parser)
     parser.add_argument("--no-interval", action="store_true", help="compute no confidence intervals")
     parser.add_argument(
-        "--threads", type=int, default=usable_cores(), metavar="N", help="number of runs to read in parallel"
+        "--threads",
+        type=int,
+        default=usable_cores(),
+        metavar="N",
+        help="number of threads that read the runs, or the parts of one large TREC run",
     )
     options.add_statistics(parser)
     options.add_output(parser)
@@ -51,13 +55,12 @@ def run(args: argparse.Namespace) -> int:
     if stored:
         by_run, explain = _score_stored(args)
     else:
-        stored_runs.refuse_no_runs(args)
         by_run, explain = _score_files(args)
     if args.profiles:
-        text = _side_by_side(by_run, explain, args)
+        view = _side_by_side(by_run, explain, args)
     else:
-        text = _one_profile([scores[0] for scores in by_run.values()], args)
-    options.emit(text, args)
+        view = _one_profile([scores[0] for scores in by_run.values()], args)
+    options.emit(view, args)
     return 0
 
 
@@ -80,7 +83,7 @@ Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
 
 
 def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
-    names = run_names(args.runs)
+    names = stored_runs.name_files(args)
     chosen = [find_profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
     metrics = parse_all(chosen[0].metrics if args.metric is None else args.metric)
     how, changes = options.bootstrap(args), options.conventions(args)
@@ -111,7 +114,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
 def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
     from goldrank.runs import stored_scores
 
-    runs, changes, how = stored_runs.find(args), options.conventions(args), options.bootstrap(args)
+    runs, changes, how = stored_runs.find_named(args), options.conventions(args), options.bootstrap(args)
     names = args.profiles.split(",") if args.profiles else [args.profile]
     chosen = [stored_scores.choose_profile(runs, name and name.strip()) for name in names]
     options.refuse_unused_level(args, chosen[0])
@@ -147,16 +150,16 @@ def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], t
         return dict(zip(names, pool.map(work, names.keys(), names.values()), strict=True))
 
 
-def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
+def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> View:
     options.print_warnings(all_warnings(all_scores), args)
     if args.output is not None and args.format not in ("json", "csv"):
         for line in results.counts_lines(all_scores):
-            printing.say(f"note: {line}")
+            printing.remark(f"note: {line}")
     view = results.scores_view(all_scores, intervals=not args.no_interval, per_query=args.per_query)
-    return view.render(args.format)
+    return view
 
 
-def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argparse.Namespace) -> str:
+def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argparse.Namespace) -> View:
     intervals = not args.no_interval
     columns = [list(scores) for scores in zip(*by_run.values(), strict=True)]
     warnings = tuple(dict.fromkeys(warning for scores in columns for warning in all_warnings(scores)))
@@ -169,7 +172,7 @@ def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argpa
         lambda: [_profiles_grid(name, scores, explain, intervals) for name, scores in by_run.items()],
         lambda: [results.warning_lines(warnings)],
     )
-    return view.render(args.format)
+    return view
 
 
 def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals: bool) -> Grid:
@@ -201,7 +204,7 @@ def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals
         *differences,
         "",
         results.basis_line(base, intervals=intervals),
-        *(results.conventions_line(scores) for scores in columns),
+        *(results.conventions_note(scores) for scores in columns),
         *(f"{scores.profile.name}: {scores.profile.notes}" for scores in columns if scores.profile.notes),
         *dict.fromkeys(line for scores in columns for line in results.counts_lines([scores])),
     ]

@@ -12,7 +12,7 @@ from goldrank.reporting.text.sensitivity import view
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
-from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.catalogue import is_measurement
 from goldrank.tasks.settings import Settings
 from goldrank.vectors.transforms import Pipeline
 
@@ -35,6 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
         _EXAMPLES,
     )
     options.add_models_and_tasks(parser, required=True)
+    options.add_questions(parser)
     parser.add_argument("--similarity", metavar="NAME,…", help="similarities to compare (default cosine,l2)")
     parser.add_argument(
         "--transform",
@@ -84,12 +85,14 @@ def run(args: argparse.Namespace) -> int:
         None if args.similarity is None else _split(args.similarity),
         _split(args.transform),
         Settings(fit_on=args.fit_on or "corpus", limit=args.limit),
+        questions=args.questions,
         bands=None if args.bands is None else _bands(args.bands),
         band_scores=args.band_scores,
         store=Store.open(args.store),
         **vars(measures),
         overwrite=args.overwrite,
-        report=printing.say,
+        reuse=bool(args.reuse),
+        report=printing.remark,
     )
     if args.plot is not None:
         figures = sensitivity_maps(result.models[0]) if len(args.models) == 1 else [order_heat_map(result)]
@@ -99,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         figure_files.draw_into(args.places, places, args.theme, args.size)
     for failure in result.failures:
         printing.say(f"warning: the model {failure.model} is left out: with {failure.variant}, {failure.reason}")
-    options.emit(view(result).render(args.format), args)
+    options.emit(view(result), args)
     return 0
 
 
@@ -138,7 +141,7 @@ def _refuse_unused(args: argparse.Namespace) -> None:
     """Raise InputError for options that none of the tasks and settings uses."""
     if not any(Pipeline.parse(transform).learns for transform in _split(args.transform)):
         options.refuse_unused(args, ["fit_on"], "without a fitted transform", "add one such as center, or leave it out")
-    if all(find_task(task).result_kind == "measured" for task in args.tasks):
+    if all(is_measurement(task) for task in args.tasks):
         resampled = len(args.models) > 1 or args.bands is not None
         options.refuse_unused(
             args,

@@ -1,4 +1,4 @@
-"""`goldrank serve`: serve the explorer of stored runs, by default to this machine only."""
+"""`goldrank serve`: serve the explorer of stored runs or run files, by default to this machine only."""
 
 from __future__ import annotations
 
@@ -8,25 +8,45 @@ import os
 import secrets
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
 
 from goldrank.cli import options, printing, stored_runs
-from goldrank.errors import GoldrankError, InputError, MissingExtraError
+from goldrank.errors import GoldrankError, InputError, MissingExtraError, counts, shorten
+from goldrank.metrics import CHOICES
+
+if TYPE_CHECKING:
+    from goldrank.store import Store
 
 PORT = 8321
 _SHORTEST_TOKEN = 12
 _EXAMPLES = """\
   goldrank serve
   goldrank serve --store ./my-runs --port 9000 --open
+  goldrank serve qrels.txt bm25.run dense.run --open
+  goldrank serve qrels.txt *.run --texts ./my-folder
   goldrank serve --host 0.0.0.0 --token "$(openssl rand -hex 16)"
 """
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    parser = options.new_parser("serve", "Explore all stored runs in a browser.", _EXAMPLES)
+    parser = options.new_parser("serve", "Explore all stored runs, or some run files, in a browser.", _EXAMPLES)
+    parser.intermixed = True
+    parser.add_argument(
+        "gold", metavar="GOLD", nargs="?", help="relevance judgements (qrels) of run files (default: show stored runs)"
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="run files, which are not stored")
+    options.add_file_options(parser)
+    options.add_texts(parser)
+    parser.add_argument("--scores", choices=tuple(CHOICES["scores"]), help=options.CONVENTION_HELP["scores"])
+    options.add_metric(parser, "metric of run files (default: those of the profile); repeatable")
+    options.add_profile(parser)
     stored_runs.add_store(parser)
     parser.add_argument(
         "--port", type=int, default=PORT, metavar="N", help=f"port to listen on (default {PORT}; 0 for any free port)"
@@ -40,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--token", metavar="TOKEN", help="token that visitors must give (default: $GOLDRANK_TOKEN)")
     parser.add_argument("--allow-delete", action="store_true", help="let visitors delete runs")
     parser.add_argument("--open", action="store_true", help="open the explorer in the browser")
-    options.add_debug(parser)
+    options.add_general(parser)
     return parser
 
 
@@ -49,21 +69,57 @@ def run(args: argparse.Namespace) -> int:
     try:
         import fastapi  # noqa: F401
         import jinja2  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError("goldrank serve", "fastapi, jinja2 and uvicorn", "web") from None
+    token = _token(args)
+    with _listen(args.host, args.port) as listening, _shown_store(args) as (store, shown):
+        _serve(store, shown, listening, token, args)
+    return 0
+
+
+@contextmanager
+def _shown_store(args: argparse.Namespace) -> Iterator[tuple[Store, str]]:
+    """Return the store to show and what it holds: the user's, or a temporary one of the given files."""
     from goldrank.store import Store
+
+    of_files = ["corpus", "gold_format", "run_format", "texts", "scores", "metric", "profile"]
+    if args.gold is None:
+        options.refuse_unused(args, of_files, "on stored runs", "leave it out, or give GOLD and run files")
+        store = Store.open(args.store)
+        yield store, f"{len(store.list())} stored runs in {store.where}"
+        return
+    from goldrank.runs.file_runs import file_runs
+
+    if not Path(args.gold).exists() and args.gold != "-":
+        raise InputError(
+            f"there is no gold file {shorten(args.gold)}",
+            remedy="give GOLD and run files; the stored runs are all shown without any arguments",
+        )
+    stored_runs.refuse_no_runs(args)
+    options.refuse_unused(args, ["store"], "on files, which are not stored")
+    options.refuse_unused(args, ["allow_delete"], "on files, which are not stored")
+    keywords = options.file_keywords(args)
+    gold = keywords.pop("gold")
+    how = {"scores": args.scores, "metrics": args.metric, "profile": args.profile or "standard"}
+    with file_runs(gold, args.runs, **keywords, **how, keep_rankings=True) as files:
+        for warning in files.warnings:
+            printing.say(f"warning: {warning}")
+        stored_runs.print_notes(list(files.notes))
+        stay = "nothing is stored for later (goldrank run -m run:FILE -t GOLD does that)"
+        yield files.store, f"{counts(len(files.runs), 'run file')}; {stay}"
+
+
+def _serve(store: Store, shown: str, listening: socket.socket, token: str | None, args: argparse.Namespace) -> None:
+    import uvicorn
+
     from goldrank.web.app import create_app
     from goldrank.web.connections import BACKLOG, limited_protocol
     from goldrank.web.security import Access
 
-    token = _token(args)
-    store = Store.open(args.store)
-    count = len(store.list())
     app = create_app(store, access=Access.on(args.host, token), allow_delete=args.allow_delete)
-    listening = _listen(args.host, args.port)
     url = _url(listening, args.host)
-    printing.show(f"goldrank: {count} stored runs in {store.where}\ngoldrank: explore them at {url} (Ctrl-C to stop)")
+    printing.show(f"goldrank: {shown}\ngoldrank: explore them at {url} (Ctrl-C to stop)")
     if token is not None:
         printing.show(f"goldrank: the first visit needs the token: {url}?token=…")
     if args.open:
@@ -82,13 +138,11 @@ def run(args: argparse.Namespace) -> int:
         proxy_headers=False,
     )
     threading.Thread(target=_load_packages, daemon=True).start()
-    with listening:
-        try:
-            uvicorn.Server(settings).run(sockets=[listening])
-        except KeyboardInterrupt:
-            # Ctrl-C is the usual way to stop the server, not a failure.
-            printing.say("stopped")
-    return 0
+    try:
+        uvicorn.Server(settings).run(sockets=[listening])
+    except KeyboardInterrupt:
+        # Ctrl-C is the usual way to stop the server, not a failure.
+        printing.remark("stopped")
 
 
 def _load_packages() -> None:

@@ -7,25 +7,17 @@ import errno
 import io
 import os
 import sys
-import unicodedata
 from contextlib import suppress
 from typing import TextIO
 
-# Replacements for the symbols in tables and messages on terminals with ASCII or Latin-1 only.
-_PLAIN = {
-    "─": "-", "│": "|", "–": "-", "—": "-", "−": "-", "↑": "^", "↓": "v", "→": ">", "←": "<", "≤": "<=", "≥": ">=",
-    "≈": "~", "×": "x", "·": ".", "•": "*", "…": "...", "█": "#", "‘": "'", "’": "'", "“": '"', "”": '"',
-}  # fmt: skip
+from goldrank import terminal
 
 
 def _replace_characters(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that the encoding lacks by similar ones, or by escapes such as \\u03b1."""
+    """Replace characters that the encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    text = "".join(_PLAIN.get(sign, sign) for sign in error.object[error.start : error.end])
-    # NFKD maps superscripts and ligatures to plain letters.
-    letters = "".join(unicodedata.normalize("NFKD", sign) if ord(sign) > 127 else sign for sign in text)
-    return (letters if letters.isascii() else text).encode("ascii", "backslashreplace").decode(), error.end
+    return terminal.similar_ascii(error.object[error.start : error.end]), error.end
 
 
 class _ClosedOutput(io.RawIOBase):

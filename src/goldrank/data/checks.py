@@ -6,7 +6,7 @@ import hashlib
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -23,6 +23,8 @@ from goldrank.io.columns import Columns, row_queries
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 EXAMPLES = 5
+SHOWN = 3
+"""The number of judged items of the first query that are shown."""
 QUANTILES = {"least": 0.0, "5%": 5.0, "25%": 25.0, "median": 50.0, "75%": 75.0, "95%": 95.0, "most": 100.0}
 
 # Control characters other than tabs and line breaks.
@@ -48,6 +50,26 @@ class Finding:
     examples: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class JudgedItem:
+    """A judged item with its grade and its text, which is None if it is not in the corpus."""
+
+    id: str
+    grade: float
+    text: str | None
+
+
+@dataclass(frozen=True)
+class FirstQuery:
+    """The first query of the gold as it was read, with the first of its judged items, relevant ones first."""
+
+    id: str
+    text: str | None
+    items: tuple[JudgedItem, ...]
+    judged: int
+    """How many judged items it has."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CollectionReport:
     """The counts of a collection, and the findings of its check."""
@@ -71,6 +93,9 @@ class CollectionReport:
     published: tuple[str, ...] = ()
     """Counts that papers print for the same gold, and why they differ."""
     findings: tuple[Finding, ...] = ()
+    readings: tuple[str, ...] = ()
+    """What the columns of each table were read as."""
+    first_query: FirstQuery | None = None
 
     def of(self, severity: Severity) -> list[Finding]:
         """Return the findings of one severity."""
@@ -93,19 +118,15 @@ def check(collection: Collection) -> CollectionReport:
     >>> [(finding.severity, finding.name) for finding in report.findings]
     [('warning', 'gold outside the corpus'), ('warning', 'empty items'), ('note', 'queries without gold')]
     """
+    if not collection.has_corpus:
+        return _check_judgements(collection)
     items = _DocumentSurvey.of(collection.items)
     queries = items if collection.related else _DocumentSurvey.of(collection.queries)
     gold = collection.gold
-    of_articles = collection.related and collection.format != "evalrank"
+    of_articles = collection.related and collection.format not in ("evalrank", "classes")
     findings = [
         *_about_gold(gold, items, queries, related=collection.related),
-        *_about_texts(items, "item"),
-        *([] if collection.related else _about_texts(queries, "query")),
-        *([] if collection.related else _about_queries_among_items(items, queries)),
-        *_about_leaks(collection),
-        *_about_near_duplicates(collection, items),
-        *_about_spelling(items, "item"),
-        *([] if collection.related else _about_spelling(queries, "query")),
+        *(_about_all_texts(collection, items, queries) if collection.has_texts else ()),
         *(Finding("note", "remark of the reader", 1, _sentence(remark)) for remark in collection.remarks),
     ]
     return CollectionReport(
@@ -121,11 +142,88 @@ def check(collection: Collection) -> CollectionReport:
         judged_queries=len(gold.queries),
         judged_pairs=len(gold.items),
         relevant_pairs=int((gold.values > 0).sum()),
-        words={"items": items.quantiles()} | ({} if collection.related else {"queries": queries.quantiles()}),
+        words=_words(collection, items, queries),
         statistics=describe(gold, collection) if of_articles else None,
         published=published_counts(gold) if of_articles else (),
         findings=tuple(sorted((finding for finding in findings if finding.count), key=_gravest_first)),
+        readings=collection.readings,
+        first_query=_first_query(collection),
     )
+
+
+def _about_all_texts(collection: Collection, items: _DocumentSurvey, queries: _DocumentSurvey) -> Iterator[Finding]:
+    """Yield the findings on the texts of items and queries."""
+    yield from _about_texts(items, "item")
+    if not collection.related:
+        yield from _about_texts(queries, "query")
+        yield from _about_queries_among_items(items, queries)
+    if collection.format != "classes":
+        yield from _about_leaks(collection)
+    yield from _about_near_duplicates(collection, items)
+    yield from _about_spelling(items, "item")
+    if not collection.related:
+        yield from _about_spelling(queries, "query")
+
+
+def _words(collection: Collection, items: _DocumentSurvey, queries: _DocumentSurvey) -> dict[str, dict[str, int]]:
+    if not collection.has_texts:
+        return {}
+    return {"items": items.quantiles()} | ({} if collection.related else {"queries": queries.quantiles()})
+
+
+def _check_judgements(collection: Collection) -> CollectionReport:
+    """Check gold without texts: what is judged is all that is known of queries and items."""
+    gold = collection.gold
+    queries, items = (
+        _DocumentSurvey(ids=dict.fromkeys(ids), titles={name: name for name in ids})
+        for ids in (gold.queries, gold.items)
+    )
+    findings = [
+        *_about_gold(gold, items, queries, related=False),
+        *_about_spelling(items, "item"),
+        *_about_spelling(queries, "query"),
+    ]
+    return CollectionReport(
+        name=collection.name,
+        source=collection.source,
+        format=collection.format,
+        related=False,
+        checksum=collection.checksum,
+        queries=len(gold.queries),
+        judged_queries=len(gold.queries),
+        judged_pairs=len(gold.items),
+        relevant_pairs=int((gold.values > 0).sum()),
+        findings=tuple(sorted((finding for finding in findings if finding.count), key=_gravest_first)),
+        readings=collection.readings,
+        first_query=_first_query(collection),
+    )
+
+
+def _first_query(collection: Collection) -> FirstQuery | None:
+    """Return the first query of the gold that has a relevant item, with texts."""
+    gold = collection.gold
+    by_query = ((query, rows) for query, rows in gold.rows_by_query() if (gold.values[rows] > 0).any())
+    query, rows = next(by_query, ("", None))
+    if rows is None:
+        return None
+    judged = list(zip(gold.items[rows], gold.values[rows].tolist(), strict=True))
+    shown = sorted(judged, key=lambda entry: -entry[1])[:SHOWN]
+    if not collection.has_texts:
+        return FirstQuery(query, "", tuple(JudgedItem(item, grade, "") for item, grade in shown), len(judged))
+    texts = _texts_of(collection.items, {item for item, _ in shown} | ({query} if collection.related else set()))
+    query_texts = texts if collection.related else _texts_of(collection.queries, {query})
+    items = tuple(JudgedItem(item, grade, texts.get(item)) for item, grade in shown)
+    return FirstQuery(query, query_texts.get(query), items, len(judged))
+
+
+def _texts_of(documents: Documents, wanted: Set[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for document in documents:
+        if document.id in wanted:
+            texts[document.id] = " ".join(content_of(document).split())
+            if len(texts) == len(wanted):
+                break
+    return texts
 
 
 def check_gold(gold: Columns) -> CollectionReport:

@@ -42,6 +42,12 @@ def convert(collection: Collection, path: PathLike, format: str, *, overwrite: b
     """
     if format not in WRITERS:
         raise unknown_name("format to convert to", format, WRITERS, f"one of {', '.join(WRITERS)}")
+    if not collection.has_texts:
+        raise InputError(
+            "the file holds gold without texts, which no layout of collections can hold",
+            where=collection.source,
+            remedy="give the collection with its texts; in Python, goldrank.Gold.read and write convert gold",
+        )
     target = Path(path)
     single = target.suffix.lower() in _SINGLE.get(format, ())
     _refuse_existing(target, collection, overwrite, single=single)

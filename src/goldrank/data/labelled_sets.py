@@ -9,6 +9,7 @@ from pathlib import Path
 from goldrank.data.labelled_texts import SPLITS, LabelledRows, LabelledTexts, json_records, placed_lines
 from goldrank.data.sources import DatasetDescription, require_local
 from goldrank.errors import InputError, counts, shorten
+from goldrank.io.column_names import Roles, describe_table
 from goldrank.io.files import PathLike
 
 Fill = Callable[[Path, LabelledRows], None]
@@ -68,20 +69,23 @@ def _read_trec(folder: Path, rows: LabelledRows) -> None:
 def _read_mrpc(folder: Path, rows: LabelledRows) -> None:
     """``quality, id, id, string, string``; quotes are plain characters."""
     for split in ("train", "test"):
-        for place, cells in _tab_table(folder / f"msr_paraphrase_{split}.txt", rows, 5):
+        file = folder / f"msr_paraphrase_{split}.txt"
+        for place, cells in _tab_table(file, rows, 5, {"label": 0, "text": 3, "second": 4}):
             rows.add(place, cells[0], cells[3], cells[4], split)
 
 
 def _read_sick(folder: Path, rows: LabelledRows) -> None:
     """``pair_ID, sentence_A, sentence_B, relatedness, entailment``."""
     for split, name in (("train", "SICK_train"), ("dev", "SICK_trial"), ("test", "SICK_test_annotated")):
-        for place, cells in _tab_table(folder / f"{name}.txt", rows, 5):
+        for place, cells in _tab_table(folder / f"{name}.txt", rows, 5, {"text": 1, "second": 2, "label": 4}):
             rows.add(place, cells[4], cells[1], cells[2], split)
 
 
-def _tab_table(file: Path, rows: LabelledRows, width: int) -> Iterator[tuple[str, list[str]]]:
+def _tab_table(file: Path, rows: LabelledRows, width: int, roles: Roles) -> Iterator[tuple[str, list[str]]]:
     lines = placed_lines(file, rows.remarks)
-    next(lines)
+    header = next(lines)[1].split("\t")
+    if len(header) == width:
+        rows.readings.append(describe_table(str(file), header, roles))
     for place, line in lines:
         cells = line.split("\t")
         if len(cells) != width:
@@ -95,10 +99,15 @@ def _tab_table(file: Path, rows: LabelledRows, width: int) -> Iterator[tuple[str
 
 def _read_scicite(folder: Path, rows: LabelledRows) -> None:
     for split in SPLITS:
+        fields: dict[str, None] = {}
         for place, record in json_records(folder / f"{split}.txt", rows.remarks):
+            fields |= dict.fromkeys(record)
             if missing := {"text", "label"} - set(record):
                 raise InputError(f"the record has no {' and no '.join(sorted(missing))}", where=place)
             rows.add(place, record["label"], record["text"], split=split)
+        names = list(fields)
+        roles = {role: names.index(role) for role in ("text", "label")} if names else {}
+        rows.readings.append(describe_table(f"{split}.txt", names, roles))
 
 
 def _unlike(line: str, place: str, wanted: str) -> InputError:

@@ -15,7 +15,7 @@ from goldrank.data.collections.splits import choose_split, files_by_split, stem_
 from goldrank.data.collections.streams import read_lines, read_text
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_missing
-from goldrank.io.column_names import first_of, listing
+from goldrank.io.column_names import describe_table, first_of, listing, normal
 from goldrank.io.files import PathLike
 from goldrank.io.fingerprints import add_text
 from goldrank.io.formats.delimited import table_records
@@ -49,6 +49,8 @@ class LabelledTexts:
     """The split of each row: ``train``, ``dev`` or ``test``; None for cross-validation."""
     source: str = ""
     remarks: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
+    """A line for each table: what its columns were read as, and which were ignored."""
 
     def __post_init__(self) -> None:
         for column in (self.labels, self.seconds, self.splits):
@@ -110,6 +112,7 @@ class LabelledRows:
     labels: list[str] = field(default_factory=list)
     splits: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    readings: list[str] = field(default_factory=list)
 
     def add(self, place: str, label: object, text: object, second: object = None, split: str | None = None) -> None:
         """Add a row; *place* is where it is in the file, for error messages."""
@@ -149,6 +152,7 @@ class LabelledRows:
             tuple(self.splits) or None,
             str(source),
             tuple(self.remarks),
+            tuple(self.readings),
         )
 
 
@@ -195,9 +199,11 @@ def _read_table(file: Path, rows: LabelledRows, split: str | None) -> None:
         records = table_records(read_text(file, rows.remarks).encode(), str(file), suffix[1:])
     else:
         records = json_records(file, rows.remarks)
+    fields: dict[str, None] = {}
     for place, record in records:
         names, cells = list(record), list(record.values())
-        position = {role: first_of(names, wanted) for role, wanted in _ROLES.items()}
+        fields |= dict.fromkeys(names)
+        position = {role: _position(role, names, place) for role in _ROLES}
         for role in ("text", "label"):
             if position[role] is None:
                 raise InputError(
@@ -218,6 +224,23 @@ def _read_table(file: Path, rows: LabelledRows, split: str | None) -> None:
         if bool(rows.splits) != (row_split is not None) and rows.texts:
             raise InputError("some rows have a split and others none", where=place, remedy="give every row one")
         rows.add(place, label, text, second, row_split)
+    if fields:
+        roles = {role: first_of(fields, wanted) for role, wanted in _ROLES.items()}
+        if split is not None:
+            roles["split"] = None
+        rows.readings.append(describe_table(str(file), list(fields), roles))
+
+
+def _position(role: str, names: list[str], place: str) -> int | None:
+    """Return the column of a role: the one with its first name, or the only one with another of its names."""
+    positions = [at for at, name in enumerate(names) if normal(name) in _ROLES[role]]
+    if len(positions) > 1 and normal(names[first_of(names, _ROLES[role]) or 0]) != _ROLES[role][0]:
+        raise InputError(
+            f"several columns could be the {role}: {listing([names[at] for at in positions])}",
+            where=place,
+            remedy=f"call the right one {_ROLES[role][0]}",
+        )
+    return first_of(names, _ROLES[role])
 
 
 def json_records(file: Path, remarks: list[str]) -> Iterator[tuple[str, dict[str, object]]]:

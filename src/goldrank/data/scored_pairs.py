@@ -19,7 +19,7 @@ from goldrank.data.collections.splits import choose_split, stem_and_suffix
 from goldrank.data.collections.streams import read_lines, read_text
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import find_duplicate, is_missing, is_number, numeric_values, parse_values, refuse_non_finite
-from goldrank.io.column_names import first_of, listing
+from goldrank.io.column_names import describe_columns, first_of, listing
 from goldrank.io.fingerprints import add_text
 from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode
@@ -39,7 +39,7 @@ _TEXT_NAMES = (
 )
 _SCORE_NAMES = ("score", "relatedness_score", "similarity", "relatedness", "gold", "rating", "human_(mean)", "label")
 _ID_NAMES = ("id", "_id", "pair_id", "pairid", "index")
-_BARE_COLUMNS = "texts in columns 1 and 2, score in column 3"
+_BARE_COLUMNS = "text1 = column 1, text2 = column 2, score = column 3"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,12 @@ class ScoredPairs:
     remarks: tuple[str, ...] = ()
     source: str = ""
     columns: str = ""
-    """A description of how each column of the file was read."""
+    """What each column of the file was read as."""
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """A line for users that says what each column was read as; empty for data that is part of goldrank."""
+        return (f"{self.name}: {self.columns}",) if self.columns else ()
 
     @property
     def oov(self) -> str:
@@ -108,6 +113,11 @@ class PairSets:
         """A digest of everything that can change a result."""
         digests = "\n".join(f"{pairs.name} {pairs.checksum}" for pairs in self.sets)
         return hashlib.sha256(digests.encode()).hexdigest()[:16]
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """What the columns of each set were read as."""
+        return tuple(line for pairs in self.sets for line in pairs.readings)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -173,7 +183,7 @@ def read_scored_pairs(path: Path, split: str | None = None, level: Level | None 
 def built_in_pairs(split: str | None = None) -> ScoredPairs:
     """Read the sentence pairs that are part of goldrank."""
     with as_file(files("goldrank") / "demo" / "pairs.tsv") as path:
-        return replace(read_scored_pairs(path, split, "sentence"), name="sentence-pairs", source="built in")
+        return replace(read_scored_pairs(path, split, "sentence"), name="sentence-pairs", source="built in", columns="")
 
 
 def table_rows(rows: Iterator[tuple[int, list[str]]], file: Path) -> tuple[list[PairRow], str]:
@@ -245,22 +255,8 @@ class _Fields:
     @property
     def description(self) -> str:
         """A description of how each column is read."""
-        used = {self.first, self.second, self.score, self.id}
-        return describe_columns(
-            f"texts {self.names[self.first]} and {self.names[self.second]}, score {self.names[self.score]}",
-            None if self.id is None else f"{self.names[self.id]}",
-            [f"{name}" for at, name in enumerate(self.names) if at not in used],
-        )
-
-
-def describe_columns(used: str, id_name: str | None, unused: Sequence[str]) -> str:
-    """Describe how the columns of a file were read.
-
-    >>> describe_columns("texts a and b, score s", "n", ["x"])
-    'texts a and b, score s, id n; not read: x'
-    """
-    named = used if id_name is None else f"{used}, id {id_name}"
-    return f"{named}; not read: {', '.join(unused)}" if unused else named
+        roles = {"text1": self.first, "text2": self.second, "score": self.score, "id": self.id}
+        return describe_columns(self.names, roles)
 
 
 def gather(rows: list[PairRow], file: Path, remarks: list[str], level: Level | None, columns: str = "") -> ScoredPairs:

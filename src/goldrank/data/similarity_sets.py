@@ -14,7 +14,6 @@ from goldrank.data.scored_pairs import (
     PairRow,
     PairSets,
     ScoredPairs,
-    describe_columns,
     gather,
     read_scored_pairs,
     read_word_similarity,
@@ -23,7 +22,7 @@ from goldrank.data.scored_pairs import (
 from goldrank.data.sources import DatasetDescription, find_below, require_local
 from goldrank.errors import InputError, counts
 from goldrank.io.checks import is_number
-from goldrank.io.column_names import listing, normal
+from goldrank.io.column_names import describe_columns, listing, normal
 from goldrank.io.files import PathLike
 from goldrank.io.formats.delimited import refuse_ragged, split_rows
 
@@ -64,7 +63,9 @@ def read_sts_folder(path: Path, split: str | None = None) -> ScoredPairs:
             remarks.append(f"{name}: {counts(blank, 'pair')} of {len(scores)} without a score, left out")
     scored = {file.name[len("STS.gs.") : -len(".txt")] for file in path.glob("STS.gs.*.txt")}
     remarks += [f"{name} has scores and no sentences, left out" for name in sorted(scored - {*names, "ALL"})]
-    return gather(rows, path, remarks, "sentence", "texts in columns 1 and 2 of STS.input, scores in STS.gs")
+    return gather(
+        rows, path, remarks, "sentence", "text1 = column 1 of STS.input, text2 = column 2 of STS.input, score = STS.gs"
+    )
 
 
 def read_sts_benchmark(path: Path, split: str | None = None) -> ScoredPairs:
@@ -74,7 +75,7 @@ def read_sts_benchmark(path: Path, split: str | None = None) -> ScoredPairs:
     """
     file, others = _file_of_split(path, "sts-*.csv", split)
     remarks: list[str] = []
-    columns = "score in column 5, texts in columns 6 and 7; not read: columns 1 to 4 and any after 7"
+    columns = "text1 = column 6, text2 = column 7, score = column 5; ignored: columns 1 to 4 and any after 7"
     pairs = gather(_benchmark_rows(file, remarks), file, remarks, "sentence", columns)
     train = others.get("train")
     if train is None or train == file:
@@ -119,9 +120,8 @@ def read_str(path: Path, split: str | None = None) -> ScoredPairs:
         if len(texts := cells[text_at].split("\n")) != 2:
             raise InputError("the row does not hold two sentences", where=place, remedy="separate them by a line break")
         pairs.append(PairRow(place, cells[id_at], texts[0], texts[1], cells[score_at]))
-    unused = [name for at, name in enumerate(header) if at not in (id_at, text_at, score_at)]
-    use = f"both texts {header[text_at]}, separated by a line break, score {header[score_at]}"
-    return gather(pairs, file, remarks, "sentence", describe_columns(use, header[id_at], unused))
+    columns = describe_columns(header, {"both texts": text_at, "score": score_at, "id": id_at})
+    return gather(pairs, file, remarks, "sentence", columns)
 
 
 def _cells(line: str, where: str, *, at_least: int) -> list[str]:

@@ -73,7 +73,7 @@ def built_in(name: str) -> Read:
         choose_split(split, ("test",), name)
         with as_file(files("goldrank") / "demo") as folder:
             data = _questions(folder) if name == "questions" else read_collection(folder / name / "articles.jsonl")
-        return replace(data, name=name, source="built in")
+        return replace(data, name=name, source="built in", readings=())
 
     return read
 

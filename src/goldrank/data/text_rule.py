@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from goldrank.data.collections import Document
@@ -55,7 +56,19 @@ class TextRule:
 
     def text(self, document: Document) -> str:
         """Return the whole document as one text."""
-        return self._cut(self.separator.join(part for piece in self._pieces(document) for part in piece))
+        parts = [document.title] if "title" in self.parts and _is_written(document.title) else []
+        parts += [
+            section[at]
+            for section in document.sections[: self.sections]
+            for at in self._order
+            if _is_written(section[at])
+        ]
+        return self._cut(parts[0] if len(parts) == 1 else self.separator.join(parts))
+
+    @cached_property
+    def _order(self) -> tuple[int, ...]:
+        """The positions of the parts in a section, which is a heading and a text."""
+        return tuple(("heading", "text").index(part) for part in self.parts if part != "title")
 
     def passages(self, document: Document) -> list[str]:
         """Return one text for each section; the first one begins with the title."""
@@ -72,11 +85,11 @@ class TextRule:
         return sections
 
     def _pieces(self, document: Document) -> list[list[str]]:
-        pieces: list[list[str]] = []
-        for heading, text in document.sections[: self.sections]:
-            written = {"heading": heading, "text": text}
-            pieces.append([written[part] for part in self.parts if written.get(part, "").strip()])
-        if "title" in self.parts and document.title.strip():
+        pieces = [
+            [section[at] for at in self._order if _is_written(section[at])]
+            for section in document.sections[: self.sections]
+        ]
+        if "title" in self.parts and _is_written(document.title):
             # Beside a first section of its own heading the title is still the start of the document.
             pieces[:1] = [[document.title, *(pieces[0] if pieces else [])]]
         return [piece for piece in pieces if piece]
@@ -99,6 +112,11 @@ class TextRule:
     def __str__(self) -> str:
         limits = [f"the first {n} {name}" for name in ("sections", "words") if (n := getattr(self, name)) is not None]
         return ", ".join(["+".join(self.parts), *limits])
+
+
+def _is_written(text: str) -> bool:
+    """Return True if there is more than white space; `isspace` stops at the first other character."""
+    return bool(text) and not text.isspace()
 
 
 def split_sentences(text: str) -> list[str]:

@@ -58,11 +58,16 @@ def read_texts(path: PathLike) -> TextList:
     """
     if str(path) != "-" and Path(path).is_dir():
         path = beir_file(path, "corpus.jsonl")
+    return texts_of(read_documents(path))
+
+
+def read_documents(path: PathLike) -> Documents:
+    """Read a file of texts with ids as documents, which keep their titles."""
     name = display_name(path)
     documents = unique_documents([(place, parse_document(record, place)) for place, record in _records(path, name)])
     if not documents:
         raise InputError("the file holds no texts", where=name, remedy="check that it was written completely")
-    return texts_of(Documents(documents, name))
+    return Documents(documents, name)
 
 
 def texts_of(documents: Documents) -> TextList:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -47,9 +47,11 @@ def _kind(module: str, maker: str, summary: str, extra: str, example: str, acces
 
 
 _BUILT_IN: dict[str, ModelKind] = {
-    "wordllama": _kind("wordllama", "WordLlama", "static token vectors, 256 d; built in", "", "wordllama(dim=64)"),
+    "wordllama": _kind(
+        "wordllama", "WordLlama", "static token vectors, 256 d; without a download", "models", "wordllama(dim=64)"
+    ),
     "tfidf": _kind("tfidf", "Tfidf", "TF-IDF in any SMART weighting, sparse", "", "tfidf(preset=sdr)"),
-    "lsa": _kind("lsa", "Lsa", "TF-IDF reduced by a singular value decomposition", "", "lsa:128"),
+    "lsa": _kind("lsa", "Lsa", "TF-IDF reduced by a singular value decomposition", "models", "lsa:128"),
     "bm25": _kind("bm25", "Bm25", "BM25 ranking by shared words, no vectors", "", "bm25(k1=0.9,b=0.4)"),
     "words": _kind(
         "words", "make_word_encoder", "mean or SIF of the vectors of a word file", "", "words:glove.6B.50d.txt"
@@ -94,11 +96,12 @@ _BUILT_IN: dict[str, ModelKind] = {
 KINDS: Registry[ModelKind] = Registry("goldrank.encoders", ModelKind, _BUILT_IN)
 
 
-def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | Searcher:
+def load(spec: str | Spec | Callable[..., Any] | object, **options: object) -> Encoder | Searcher:
     """Return the model of a spec, a function or an object; *options* are added to those of the spec.
 
-    An object with the method ``encode``, such as a SentenceTransformer, is called through ``encode_query`` and
-    ``encode_document`` if it has these, else through ``encode``.
+    An object is called through its method that encodes, such as ``encode`` of a SentenceTransformer, or that searches,
+    such as ``search`` or those of the retrievers of LangChain, LlamaIndex and Haystack. A function whose second
+    parameter is ``k`` searches, any other encodes.
 
     >>> encoder = load("random:4", seed=7)
     >>> encoder.encode_items(["a", "b"]).shape
@@ -124,19 +127,44 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
             raise unknown_name("kind of model", parsed.kind, KINDS, "goldrank list models")
         made: Encoder | Searcher = getattr(import_module(kind.module), kind.maker)(parsed)
         return made
-    from goldrank.encoders.function import CallableEncoder, encode_function_of, spec_of_function
+    if (vectors := _array_model(spec)) is not None:
+        return vectors
+    from goldrank.encoders import objects
+    from goldrank.encoders.function import CallableEncoder, spec_of_function
 
-    function = encode_function_of(spec) if callable(getattr(spec, "encode", None)) else spec
+    objects.refuse_ambiguous(spec)
+    encode = objects.encode_function_of(spec)
+    if encode is None and (objects.search_function_of(spec) or (callable(spec) and objects.is_search_function(spec))):
+        from goldrank.encoders.search_function import SearchFunction
+
+        return SearchFunction(spec_of_function(spec, "search").updated(options), spec)
+    function = encode or spec
     if not callable(function):
-        raise InputError(
-            f"a {type(spec).__name__} is not a model",
-            remedy="give a spec string, a function of texts, or an object with a method encode",
-        )
+        is_index = callable(getattr(spec, "as_retriever", None))
+        remedy = "give its retriever: as_retriever()" if is_index else objects.ACCEPTED
+        raise InputError(f"a {type(spec).__name__} is not a model", remedy=remedy)
     return CallableEncoder(spec_of_function(spec).updated(options), function)
 
 
-def searcher(function: Callable[..., Any]) -> Searcher:
-    """Return a model that calls ``function(query, k)``, which returns item ids in order, (id, score) pairs or a dict.
+def _array_model(model: Any) -> Encoder | None:
+    """Return the model of vectors in memory: an array, a tensor, or a mapping with items and queries."""
+    parts = model if isinstance(model, Mapping) else {"items": model}
+    if set(parts) not in ({"items"}, {"items", "queries"}):
+        return None
+    if not all(hasattr(part, "__array__") and hasattr(part, "shape") for part in parts.values()):
+        return None
+    from goldrank.encoders.vectors import ArrayVectors
+
+    return ArrayVectors(**parts)
+
+
+def searcher(model: Callable[..., Any] | object, document_id: str | Callable[[Any], Any] | None = None) -> Searcher:
+    """Return a model that calls ``model(query, k)``, or the method of an object that searches.
+
+    Args:
+        model: Returns item ids in order, (id, score) pairs, a dict, or documents of another library.
+        document_id: The field of documents that holds the ids of the items, or a function from a document to the id;
+            by default the first one that holds ids of the evaluated items.
 
     >>> model = searcher(lambda query, k: ["d3", "d1"])
     >>> model.search(["q1"], ["which is best?"], 10)["q1"]
@@ -145,4 +173,4 @@ def searcher(function: Callable[..., Any]) -> Searcher:
     from goldrank.encoders.function import spec_of_function
     from goldrank.encoders.search_function import SearchFunction
 
-    return SearchFunction(spec_of_function(function, "search"), function)
+    return SearchFunction(spec_of_function(model, "search"), model, document_id)

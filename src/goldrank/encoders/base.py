@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from goldrank.hits import Run
 
 Side = Literal["query", "item"]
+LIVE = "live"
+"""The version of a model that may change while its identity stays the same."""
+UNKNOWN = "unknown"
+"""The part of a version that stands for weights whose commit is not known."""
 MOST_DIMENSIONS = 65_536
 """A limit for models of any dimension, above that of all models in use."""
 Dense = NDArray[np.float32]
@@ -76,6 +80,24 @@ class PairScorer(Protocol):
 
     def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
         """Return one score per pair, higher is better: the first query with the first item, and so on."""
+
+
+def is_live(model: object) -> bool:
+    """Return True if *model* may change while its identity stays the same: a server, a search function, an object.
+
+    Such a model has the attribute ``live``. Its results are never taken from the store or the embedding cache, unless
+    the user asks for it.
+    """
+    return bool(getattr(model, "live", False))
+
+
+def can_resume(model: object) -> bool:
+    """Return True if an interrupted evaluation may continue with earlier answers of *model*.
+
+    A live model has the attribute ``resumable`` if another process reaches the same system by the same spec. Nothing
+    else is known of an object in memory than that it may be another one.
+    """
+    return not is_live(model) or bool(getattr(model, "resumable", False))
 
 
 @dataclass(frozen=True)
@@ -210,12 +232,14 @@ class BatchEncoder(ABC):
     """Whether it uses torch, which by default runs on a GPU if there is one."""
     width: int | None = None
     """The number of dimensions of the model, if it is known before a text is encoded."""
+    default_batch_size = Options.batch_size
+    """Texts per batch unless the spec says otherwise; more for models that pad nothing."""
 
     def __init__(self, spec: Spec, options: Options, completed: Spec | None = None) -> None:
         self.spec, self.options = spec, options
         self._completed = completed or spec
         """The spec with all defaults and the preset written out, for the identity."""
-        self.texts_per_call = options.batch_size
+        self.texts_per_call = options.batch_size if "batch_size" in spec.options else self.default_batch_size
 
     @property
     def accelerated(self) -> bool:
@@ -226,6 +250,16 @@ class BatchEncoder(ABC):
     @abstractmethod
     def version(self) -> str:
         """Version of the package and of the weights, as part of the identity."""
+
+    @property
+    def live(self) -> bool:
+        """Whether the vectors may change while the identity stays the same: the commit of its weights is unknown."""
+        return UNKNOWN in self.version.split()
+
+    @property
+    def resumable(self) -> bool:
+        """Whether an interrupted evaluation may continue with the vectors of a live model."""
+        return True
 
     @abstractmethod
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:

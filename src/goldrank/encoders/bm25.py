@@ -1,23 +1,25 @@
-"""BM25 through bm25s: rank items by the words they share with the query, without vectors."""
+"""BM25: rank items by the words they share with the query, without vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goldrank.encoders.base import Options, check_ids, check_texts, identity_of, parse_choice, parse_number
-from goldrank.encoders.provenance import check_installed, import_package, texts_stamp, version_of
+from goldrank.encoders.bm25_weights import METHODS, PostingLists, Weighting
+from goldrank.encoders.provenance import import_package, texts_stamp, version_of
 from goldrank.encoders.rankings import check_k
-from goldrank.encoders.tokens import tokenizer
+from goldrank.encoders.tokens import TOKENIZERS, Vocabulary
+from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints, Run
+from goldrank.native import search_postings
 from goldrank.progress import Progress
 from goldrank.specs import Spec
 
-METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
 DEFAULTS = {
     "k1": "1.5",
     "b": "0.75",
@@ -31,6 +33,9 @@ PRESETS = {
     # The tokenizer of bm25s, which also removes English stop words.
     "bm25s": {"stopwords": "en"}
 }
+# A block of queries has at most so many queries and results, and each thread searches so many blocks before all of them
+# are used.
+_QUERIES, _RESULTS, _BLOCKS = 32, 2**20, 8
 
 
 class Bm25:
@@ -52,17 +57,15 @@ class Bm25:
         Options.split(spec, *DEFAULTS, "preset", without=unused)
         if spec.argument:
             raise InputError(f"bm25 takes no argument, but got {spec.argument!r}", remedy="write bm25(k1=0.9, b=0.4)")
-        check_installed("bm25s", "bm25", "lexical")
         self._completed = spec.completed(DEFAULTS, PRESETS)
         own = self._completed.options
-        self._parameters = {
-            "k1": parse_number("k1", own["k1"]),
-            "b": parse_number("b", own["b"], most=1.0),
-            "delta": parse_number("delta", own["delta"]),
-            "method": parse_choice("method", own["method"], METHODS),
-        }
-
-        self._tokens = tokenizer(own["tokens"])
+        self._weighting = Weighting(
+            method=parse_choice("method", own["method"], list(METHODS)),
+            k1=parse_number("k1", own["k1"]),
+            b=parse_number("b", own["b"], most=1.0),
+            delta=parse_number("delta", own["delta"]),
+        )
+        self._tokens = parse_choice("tokens", own["tokens"], list(TOKENIZERS))
         self._stopwords = self._stopword_list(own["stopwords"])
         self._stem = _stemmer(own["stemmer"])
         self._ids: list[str] = []
@@ -71,23 +74,24 @@ class Bm25:
     @property
     def identity(self) -> str:
         """Everything that can change a score, including the corpus."""
-        return identity_of(self._completed, f"{version_of('bm25s')}{self._indexed}")
+        # 1 is the version of the weights; the stop words are those of a version of bm25s.
+        version = f"1 {version_of('bm25s')}" if self._stopwords else "1"
+        return identity_of(self._completed, f"{version}{self._indexed}")
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         """Index the corpus."""
         texts = check_texts(texts)
         check_ids(ids, texts)
-        documents = [self._words(text) for text in texts]
-        vocabulary: dict[str, int] = {}
-        numbered = [[vocabulary.setdefault(word, len(vocabulary)) for word in document] for document in documents]
-        if not vocabulary:
+        vocabulary = Vocabulary(self._tokens, self._refine)
+        words, lengths = vocabulary.number(texts)
+        if not len(words):
             raise InputError(
                 f"none of the {len(texts)} texts has a word", remedy="check the texts, tokens and stopwords"
             )
-        self._model: Any = import_package("bm25s", "bm25", "lexical").BM25(**self._parameters, dtype="float64")
-        self._model.index((numbered, vocabulary), show_progress=False, create_empty_token=False)
+        self._lists = PostingLists.build(words, lengths, len(vocabulary), self._weighting)
         self._vocabulary, self._ids = vocabulary, list(ids)
-        order = sorted(range(len(self._ids)), key=lambda row: self._ids[row].encode("utf-8", "surrogatepass"))
+        # Code points order as UTF-8 bytes do.
+        order = sorted(range(len(self._ids)), key=self._ids.__getitem__)
         self._id_order = np.empty(len(order), np.int64)
         self._id_order[order] = np.arange(len(order))
         self._indexed = f" over {len(texts)} texts {texts_stamp([*self._ids, *texts])}"
@@ -99,40 +103,44 @@ class Bm25:
         check_k(k)
         texts = check_texts(texts)
         check_ids(ids, texts)
-        results: list[tuple[Ints, Floats]] = []
-        with Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress:
-            for text in texts:
-                results.append(self._best(text, k))
-                progress.advance()
-        return Run.from_positions(ids, self._ids, results, str(self.spec))
+        return Run.from_positions(ids, self._ids, self._results(texts, min(k, len(self._ids))), str(self.spec))
 
-    def _best(self, text: str, k: int) -> tuple[Ints, Floats]:
-        words = [self._vocabulary[word] for word in self._words(text) if word in self._vocabulary]
-        if not words:
-            return np.zeros(0, np.int64), np.zeros(0)
-        rows = self._sharing(words)
-        scores = self._model.get_scores_from_ids(words)[rows]
-        if len(scores) > k:
-            # Items tied with the k-th stay until the order of the ids decides.
-            candidates = scores >= np.partition(scores, -k)[-k]
-            rows, scores = rows[candidates], scores[candidates]
-        best = np.lexsort((-self._id_order[rows], -scores))[:k]
-        return rows[best], scores[best]
+    def _results(self, texts: list[str], depth: int) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the positions and scores of the best items of each query; threads search blocks of queries."""
+        numbers, lengths = self._vocabulary.number(texts, known=True)
+        words, bounds = numbers.astype(np.int64), np.concatenate([[0], np.cumsum(lengths)])
+        lists, size, threads = self._lists, max(1, min(_QUERIES, _RESULTS // depth)), usable_cores()
 
-    def _sharing(self, words: list[int]) -> NDArray[np.int64]:
-        """Return the rows of the items that contain one of the words."""
-        starts, items = self._model.scores["indptr"], self._model.scores["indices"]
-        lists = [items[starts[word] : starts[word + 1]] for word in set(words)]
-        return np.unique(np.concatenate(lists)).astype(np.int64)
+        def search_block(start: int) -> tuple[Ints, Floats, Ints]:
+            own = bounds[start : start + size + 1]
+            bases = lists.bases_of(words, own)
+            positions, scores = np.empty((len(bases), depth), np.int64), np.empty((len(bases), depth))
+            counts = np.empty(len(bases), np.int64)
+            arguments = (lists.starts, lists.items, lists.weights, self._id_order, words, own, bases)
+            search_postings(*arguments, positions, scores, counts)
+            return positions, scores, counts
 
-    def _words(self, text: str) -> list[str]:
-        words = [word for word in self._tokens(text) if word not in self._stopwords]
-        return self._stem.stemWords(words) if self._stem else words
+        starts = range(0, len(texts), size)
+        with (
+            Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress,
+            ThreadPoolExecutor(threads) as pool,
+        ):
+            # Only some blocks at a time, because results that wait to be used take memory.
+            for first in range(0, len(starts), _BLOCKS * threads):
+                for positions, scores, counts in pool.map(search_block, starts[first : first + _BLOCKS * threads]):
+                    for row, count in enumerate(counts.tolist()):
+                        yield positions[row, :count].copy(), scores[row, :count].copy()
+                    progress.advance(len(counts))
+
+    def _refine(self, words: list[str]) -> list[str | None]:
+        """Replace stop words by None and the others by their stems."""
+        stems = self._stem.stemWords(words) if self._stem else words
+        return [None if word in self._stopwords else stem for word, stem in zip(words, stems, strict=True)]
 
     def _stopword_list(self, name: str) -> frozenset[str]:
         if name.lower() == "none":
             return frozenset()
-        lists = vars(import_package("bm25s.stopwords", "bm25", "lexical"))
+        lists = vars(import_package("bm25s.stopwords", "bm25", "models"))
         known = {n.removeprefix("STOPWORDS_").lower(): n for n in lists if n.startswith("STOPWORDS_")}
         chosen = parse_choice("stopwords", name.lower(), ["none", *sorted(known)])
         return frozenset(lists[known[chosen]])

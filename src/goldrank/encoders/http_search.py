@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from goldrank.encoders.base import parse_choice, parse_positive
+from goldrank.encoders.base import LIVE, parse_choice, parse_positive
 from goldrank.encoders.http_client import Client
 from goldrank.encoders.rankings import ExternalSearcher, as_ranking
 from goldrank.errors import GoldrankError, InputError, shorten
@@ -38,6 +38,9 @@ class HttpSearch(ExternalSearcher):
     or unchanged in the header that ``key_header=`` names. Results without scores are ranked by their order.
     """
 
+    live = True
+    resumable = True
+
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec, *_OWN)
         own = self._own
@@ -58,7 +61,7 @@ class HttpSearch(ExternalSearcher):
     @property
     def version(self) -> str:
         """Unknown: a server does not tell the version of its index."""
-        return "live"
+        return LIVE
 
     def rank(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Iterator[dict[str, float]]:
         """Send the queries, ``concurrency`` at a time."""

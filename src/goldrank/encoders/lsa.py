@@ -26,7 +26,7 @@ class Lsa:
         self._normalize = parse_bool("normalize", own.pop("normalize"))
         self._tfidf = Tfidf(Spec("tfidf", options=own))
         # ARPACK with a fixed start is exact and repeatable; the randomised solver is neither.
-        svd = import_package("sklearn.decomposition", "lsa", "lexical", "scikit-learn").TruncatedSVD
+        svd = import_package("sklearn.decomposition", "lsa", "models", "scikit-learn").TruncatedSVD
         self._svd: Any = svd(self._dim, algorithm="arpack", random_state=0)
 
     @property
@@ -36,8 +36,15 @@ class Lsa:
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn the vocabulary, the weights and the singular vectors."""
-        self._tfidf.fit(texts)
-        rows = self._tfidf.encode_items(texts).astype(np.float64)
+        self._fit(texts)
+
+    def fit_encode(self, texts: Sequence[str]) -> Dense:
+        """Fit, and return one row per text as `encode_items` does; the words are counted once for both."""
+        return self._project(self._fit(texts))
+
+    def _fit(self, texts: Sequence[str]) -> Any:
+        weighted = self._tfidf.fit_encode(texts)
+        rows = weighted.astype(np.float64)
         if self._dim >= min(rows.shape):
             raise InputError(
                 f"lsa:{self._dim} needs more than {self._dim} texts and words, the corpus has {rows.shape[0]} texts "
@@ -45,6 +52,7 @@ class Lsa:
                 remedy="ask for fewer dimensions",
             )
         self._svd.fit(rows)
+        return weighted
 
     def check_dimension(self) -> int | None:
         """Return the number of dimensions."""

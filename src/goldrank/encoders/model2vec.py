@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool
+from goldrank.encoders.pooling import STATIC_BATCH_SIZE
 from goldrank.encoders.provenance import hub_commit, import_package, load_error, local_path, local_stamp, version_of
 from goldrank.encoders.truncation import lengths, untruncated
 from goldrank.errors import InputError
@@ -18,6 +19,8 @@ from goldrank.specs import Spec
 
 class Model2Vec(BatchEncoder):
     """``model2vec:NAME_OR_PATH``; unit length if the model's settings say so, or with ``normalize=true|false``."""
+
+    default_batch_size = STATIC_BATCH_SIZE
 
     def __init__(self, spec: Spec) -> None:
         options, own = Options.split(spec, "normalize", without=("dtype",))

@@ -29,6 +29,7 @@ class OpenAi(BatchEncoder):
     """
 
     hides_truncation = True
+    live = True
 
     def __init__(self, spec: Spec) -> None:
         options, own = Options.split(spec, *_OWN, without=("dtype", "max_length"))

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 
 from goldrank.encoders import ModelKind
-from goldrank.encoders.base import Options, PairScorer, check_texts, identity_of
-from goldrank.encoders.function import import_function, report_failure, spec_of_function, takes_argument
-from goldrank.encoders.source_files import source_stamp
+from goldrank.encoders.base import LIVE, UNKNOWN, Options, PairScorer, check_texts, identity_of
+from goldrank.encoders.function import (
+    import_function,
+    report_failure,
+    spec_of_function,
+    stamp_of_function,
+    takes_argument,
+)
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import GoldrankError, InputError, unknown_name
 from goldrank.hits import Floats
@@ -79,6 +84,11 @@ class BatchPairScorer(ABC):
     @abstractmethod
     def version(self) -> str:
         """Version of the package and of the weights, as part of the identity."""
+
+    @property
+    def live(self) -> bool:
+        """Whether the scores may change while the identity stays the same: the commit of its weights is unknown."""
+        return UNKNOWN in self.version.split()
 
     @abstractmethod
     def score_batch(self, queries: list[str], items: list[str]) -> Any:
@@ -147,21 +157,27 @@ class WordOverlap(BatchPairScorer):
 class CallablePairs(BatchPairScorer):
     """``pairs:module:function``: calls it with a list of (query, item) pairs, or with two lists if it takes two.
 
-    It gets ``batch_size`` pairs at a time and returns one number for each.
+    It gets ``batch_size`` pairs at a time and returns one number for each. ``live=true`` says that it reads data or
+    asks a server, so that its code alone does not determine its scores.
     """
 
     def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
         unused = ("query_prompt", "item_prompt", "device", "dtype", "max_length", "dim")
-        options, _ = Options.split(spec, without=unused)
+        options, own = Options.split(spec, "live", without=unused)
         super().__init__(spec, options)
         self._function = function or import_function(spec)
         self._takes_two = takes_argument(self._function, 1, "items")
-        self._version = source_stamp(self._function, by_name=function is None)
+        self._version = stamp_of_function(spec, function, own).version
+
+    @property
+    def live(self) -> bool:
+        """Whether the scores may change while the code stays the same, or the code cannot be known."""
+        return self._version is None
 
     @property
     def version(self) -> str:
         """A stamp of the function's file and of the files that it imports from its project."""
-        return self._version
+        return self._version or LIVE
 
     def score_batch(self, queries: list[str], items: list[str]) -> Any:
         """Return what the function returns."""

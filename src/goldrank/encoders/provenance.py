@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from goldrank.encoders.base import UNKNOWN
 from goldrank.errors import InputError, MissingExtraError, reason_of
 from goldrank.io.fingerprints import add_text, file_digest
 
@@ -94,7 +95,7 @@ def local_stamp(name: str) -> str | None:
 
 def model_stamp(name: str, config: Any) -> str:
     """Return the stamp of a local model, or the hub commit in the configuration that transformers loaded."""
-    return local_stamp(name) or str(getattr(config, "_commit_hash", None) or "unknown")
+    return local_stamp(name) or str(getattr(config, "_commit_hash", None) or UNKNOWN)
 
 
 def hub_commit(name: str, *files: str) -> str:
@@ -105,7 +106,7 @@ def hub_commit(name: str, *files: str) -> str:
     try:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:
-        return "unknown"
+        return UNKNOWN
     for file in files:
         try:
             cached = try_to_load_from_cache(name, file)
@@ -113,7 +114,7 @@ def hub_commit(name: str, *files: str) -> str:
             continue
         if isinstance(cached, str):
             return Path(cached).parent.name
-    return "unknown"
+    return UNKNOWN
 
 
 def load_error(kind: str, name: str, error: Exception) -> InputError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from goldrank.encoders.base import PairScorer, Searcher, check_ids
+from goldrank.encoders.base import PairScorer, Searcher, check_ids, is_live
 from goldrank.encoders.rankings import top_items
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Floats, Run
@@ -17,6 +17,8 @@ from goldrank.progress import Progress
 _PAIRS = 2048
 _QUERIES = 64
 _SECONDS = 1.0
+# Rankings of an interrupted search that a live searcher is asked for again.
+_COMPARED = 16
 
 
 def rerank(
@@ -119,23 +121,49 @@ def _joined(top: Mapping[str, float], rest: Sequence[tuple[str, float]]) -> tupl
 
 
 def search_resuming(
-    searcher: Searcher, ids: Sequence[str], texts: Sequence[str], k: int, checkpoint: Checkpoint
-) -> Run:
+    searcher: Searcher, ids: Sequence[str], texts: Sequence[str], k: int, checkpoint: Checkpoint | None
+) -> tuple[Run, list[str]]:
     """Return the run of ``searcher.search``, saved in small batches, so that a kill loses only seconds of work.
 
-    The digest of the checkpoint must depend on the searcher, the corpus, the texts of the queries and *k*; the caller
-    removes it when the result is stored.
+    A live searcher is asked again for some of the saved rankings; if one differs, all are removed.
+
+    Args:
+        searcher: The model.
+        ids: The ids of the queries.
+        texts: The texts of the queries.
+        k: How many items of each ranking are wanted.
+        checkpoint: Where the rankings are saved; its digest must depend on the searcher, the corpus, the texts of the
+            queries and *k*. The caller removes it when the result is stored. None if the searcher cannot be resumed.
+
+    Returns:
+        The run, and remarks on what was taken from the checkpoint of a live searcher.
     """
     if getattr(searcher, "instant", False):
-        return searcher.search(ids, texts, k)
+        return searcher.search(ids, texts, k), []
     check_ids(ids, texts)
-    rankings = checkpoint.done()
-    waiting = [(query, text) for query, text in zip(ids, texts, strict=True) if query not in rankings]
+    rankings = {} if checkpoint is None else checkpoint.done()
+    text_of = dict(zip(ids, texts, strict=True))
+    remarks: list[str] = []
+    if checkpoint is not None and is_live(searcher):
+        saved = [query for query in ids if query in rankings]
+        compared = saved[:: -(-len(saved) // _COMPARED) or 1]
+        again = searcher.search(compared, [text_of[query] for query in compared], k) if compared else {}
+        if any(again[query] != rankings[query] for query in compared):
+            checkpoint.remove()
+            rankings = {}
+            remarks.append("an interrupted evaluation was started again, because the answers have changed since")
+        elif compared:
+            remarks.append(
+                f"{len(saved)} of {len(ids)} rankings are from an interrupted evaluation; {len(compared)} of them were "
+                "requested again and had not changed"
+            )
+    waiting = [(query, text) for query, text in text_of.items() if query not in rankings]
     with Progress("searching", total=len(ids), unit="query") as progress:
         progress.advance(len(ids) - len(waiting))
         for batch in adaptive_batches(waiting, _QUERIES, _SECONDS):
             run = searcher.search([query for query, _ in batch], [text for _, text in batch], k)
-            checkpoint.add(run)
+            if checkpoint is not None:
+                checkpoint.add(run)
             rankings.update(run)
             progress.advance(len(batch))
-    return Run({query: rankings[query] for query in ids})
+    return Run({query: rankings[query] for query in ids}), remarks

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
-import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -19,25 +18,29 @@ from goldrank.io.fingerprints import file_digest
 _SUFFIXES = (".py", *EXTENSION_SUFFIXES)
 
 
-def source_stamp(function: Callable[..., Any], *, by_name: bool) -> str:
-    """Return a digest of the code of *function* and of the project's modules that it imports, directly or not.
+def source_stamp(function: Callable[..., Any], module: str) -> str | None:
+    """Return a digest of the code of *function*, of the *module* it was imported from, and of all that these import.
 
-    Included are modules named by import statements, also inside functions. Not included are the standard library,
-    installed packages, modules that are imported in other ways, data files and servers.
+    Included are the modules of the project that import statements name, directly or not, also inside functions. Not
+    included are the standard library, installed packages, data files and servers.
 
-    A function without a file (a lambda, or one typed into a notebook) and one with state (a closure, or a method of an
-    object) get a digest that is different every time, except a method that was imported *by_name*: the code of its
-    module determines its state.
+    Returns:
+        The digest; None if the code cannot be known, because the module has no file or because a file imports modules
+        whose names are computed.
     """
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__qualname__", "<")
-    bound = inspect.ismethod(function) and not inspect.isclass(function.__self__)
-    stateful = bool(getattr(function, "__closure__", None)) or (bound and not by_name)
-    if code is None or "<" in name or stateful or not Path(code.co_filename).is_file():
-        return f"unnamed {os.urandom(8).hex()}"
+    named = getattr(sys.modules.get(module), "__file__", None)
+    if named is None or not Path(named).is_file():
+        return None
+    files = imported_files(Path(named))
+    # The function may be imported from another file, such as that of a decorator.
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is not None and Path(code.co_filename).is_file() and not _is_foreign(Path(code.co_filename).resolve()):
+        files |= imported_files(Path(code.co_filename))
+    if any(_computes_imports(file) for file in files.values()):
+        return None
     digest = hashlib.sha256()
-    for module, file in sorted(imported_files(Path(code.co_filename)).items()):
-        digest.update(f"{module}\0{file_digest(file)}\n".encode())
+    for name, file in sorted(files.items()):
+        digest.update(f"{name}\0{file_digest(file)}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -60,15 +63,9 @@ def imported_files(start: Path) -> dict[str, Path]:
 
 def _imports(file: Path) -> Iterator[str]:
     """Yield the absolute names of all modules that a file may import."""
-    if file.suffix != ".py":
-        return
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, RecursionError):
-        return
     _, parts = _placed(file)
     package = parts if file.name == "__init__.py" else parts[:-1]
-    for node in ast.walk(tree):
+    for node in _nodes(file):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -76,10 +73,35 @@ def _imports(file: Path) -> Iterator[str]:
             module = ".".join([*base, *filter(None, [node.module])])
             # A name that is imported from a package may be a module.
             yield from (f"{module}.{alias.name}".lstrip(".") for alias in node.names)
-        elif isinstance(node, ast.Call) and _is_import_call(node.func) and node.args:
-            first = node.args[0]
-            if isinstance(first, ast.Constant) and isinstance(first.value, str) and not first.value.startswith("."):
-                yield first.value
+        elif (name := _imported_by_call(node)) is not None:
+            level = len(name) - len(name.lstrip("."))
+            yield ".".join([*(package[: len(package) - level + 1] if level else ()), name.lstrip(".")])
+
+
+def _nodes(file: Path) -> Iterator[ast.AST]:
+    """Yield the syntax nodes of a Python file; none of a compiled module or of a file that cannot be parsed."""
+    if file.suffix != ".py":
+        return
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    yield from ast.walk(tree)
+
+
+def _imported_by_call(node: ast.AST) -> str | None:
+    """Return the name that ``import_module("name")`` or ``__import__("name")`` imports; None for any other node."""
+    if isinstance(node, ast.Call) and _is_import_call(node.func) and node.args:
+        first = node.args[0]
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            return first.value
+    return None
+
+
+def _computes_imports(file: Path) -> bool:
+    """Return True if a file imports a module whose name is not written in it."""
+    calls = (node for node in _nodes(file) if isinstance(node, ast.Call) and _is_import_call(node.func))
+    return any(_imported_by_call(call) is None for call in calls)
 
 
 def _is_import_call(called: ast.expr) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from goldrank.encoders.base import Options, Side, Vectors, check_texts, identity_of, parse_choice, parse_positive
-from goldrank.encoders.provenance import check_installed, fitted_on, import_package, version_of
-from goldrank.encoders.tokens import tokenizer
-from goldrank.errors import InputError, reason_of
+from goldrank.encoders.provenance import fitted_on
+from goldrank.encoders.term_counts import TermCounter
+from goldrank.encoders.tokens import TOKENIZERS
+from goldrank.errors import InputError
 from goldrank.specs import Spec
 
 DEFAULTS = {"smart": "ltc", "base": "2", "tokens": "words", "min_df": "1", "max_df": "1.0", "ngrams": "1"}
@@ -21,6 +21,10 @@ PRESETS = {
 }
 OWN = (*DEFAULTS, "max_features", "preset")
 UNUSED = ("query_prompt", "item_prompt", "dtype", "max_length", "dim")
+_VERSION = "1"
+"""Changes with anything that changes a weight."""
+# Rows that are weighted at a time, to bound the memory for temporary arrays.
+_ROWS = 2**16
 _LOGARITHM = {"2": np.log2, "e": np.log, "10": np.log10}
 
 
@@ -43,19 +47,18 @@ class Tfidf:
             raise InputError(f"tfidf takes no argument, but got {spec.argument!r}", remedy="write tfidf(smart=lfn)")
         self._completed = spec.completed(DEFAULTS, PRESETS)
         own = self._completed.options
-        self.version = version_of("scikit-learn")
-        """Version of the package, and a stamp of the texts it was fitted on."""
+        self.version = _VERSION
+        """Version of the weights, and a stamp of the texts it was fitted on."""
         item, _, query = own["smart"].partition(".")
         self._smart = {"item": _triple(item), "query": _triple(query or item)}
         self._log = _LOGARITHM[parse_choice("base", own["base"], list(_LOGARITHM))]
-        check_installed("sklearn", "tfidf", "lexical", "scikit-learn")
-        self._counting: dict[str, Any] = {
-            "tokenizer": tokenizer(own["tokens"]),
-            "ngram_range": _range(own["ngrams"]),
-            "min_df": _share_or_count("min_df", own["min_df"]),
-            "max_df": _share_or_count("max_df", own["max_df"]),
-            "max_features": parse_positive("max_features", own["max_features"]) if "max_features" in own else None,
-        }
+        self._terms = TermCounter(
+            tokens=parse_choice("tokens", own["tokens"], list(TOKENIZERS)),
+            ngrams=_range(own["ngrams"]),
+            min_df=_share_or_count("min_df", own["min_df"]),
+            max_df=_share_or_count("max_df", own["max_df"]),
+            max_features=parse_positive("max_features", own["max_features"]) if "max_features" in own else None,
+        )
         self._documents = 0
 
     @property
@@ -63,59 +66,55 @@ class Tfidf:
         """Everything that can change a vector, including the texts it was fitted on."""
         return identity_of(self._completed, self.version)
 
-    @cached_property
-    def _counter(self) -> Any:
-        package = import_package("sklearn.feature_extraction.text", "tfidf", "lexical", "scikit-learn")
-        return package.CountVectorizer(token_pattern=None, lowercase=False, **self._counting)
-
     def check_corpus(self, texts: Sequence[str]) -> None:
         """Raise if ``min_df`` and ``max_df`` exclude every word of so many texts."""
-        low, high = (
-            limit if isinstance(limit, int) else limit * len(texts)
-            for limit in (self._counting["min_df"], self._counting["max_df"])
-        )
+        low, high = self._terms.limits(len(texts))
         if low > min(high, len(texts)):
             raise InputError(
-                f"min_df={self._counting['min_df']} and max_df={self._counting['max_df']} leave no word of "
-                f"{len(texts)} texts",
+                f"min_df={self._terms.min_df} and max_df={self._terms.max_df} leave no word of {len(texts)} texts",
                 remedy="lower min_df or raise max_df",
             )
 
     def has_words(self, texts: Sequence[str], count: int) -> bool:
         """Return True if the vocabulary of the texts will have *count* words or more."""
-        counting = self._counting
-        if counting["max_features"] is not None and counting["max_features"] < count:
+        terms = self._terms
+        if terms.max_features is not None and terms.max_features < count:
             return False
-        if counting["min_df"] in (1, 0.0) and counting["max_df"] == 1.0 and isinstance(counting["max_df"], float):
+        if terms.min_df in (1, 0.0) and terms.max_df == 1.0 and isinstance(terms.max_df, float):
             # No word is excluded, so that counting can stop early.
             vocabulary: set[str] = set()
             for text in texts:
-                vocabulary.update(counting["tokenizer"](text))
+                vocabulary.update(terms.terms(text))
                 if len(vocabulary) >= count:
                     return True
-            if counting["ngram_range"] == (1, 1):
-                return False
+            return False
         self._count(check_texts(texts))
         return len(self._frequency) >= count
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn the vocabulary and the document frequencies."""
-        texts = check_texts(texts)
-        self._count(texts)
-        self.version = f"{version_of('scikit-learn')}{fitted_on(texts)}"
+        self._fit(check_texts(texts))
 
-    def _count(self, texts: list[str]) -> None:
+    def fit_encode(self, texts: Sequence[str]) -> Vectors:
+        """Fit, and return one sparse row per text as `encode_items` does; the words are counted once for both."""
+        from scipy.sparse import vstack
+
+        counts = self._fit(check_texts(texts))
+        parts = (counts[start : start + _ROWS] for start in range(0, counts.shape[0], _ROWS))
+        return vstack([self._weighted(part, "item") for part in parts], format="csr")
+
+    def _fit(self, texts: list[str]) -> Any:
+        counts = self._count(texts)
+        self.version = f"{_VERSION}{fitted_on(texts)}"
+        return counts
+
+    def _count(self, texts: list[str]) -> Any:
         if not texts:
             raise InputError("tf-idf cannot be fitted on no texts", remedy="give it the corpus")
-        try:
-            counts = self._counter.fit_transform(texts)
-        except ValueError as error:  # the vocabulary is empty, or min_df is above max_df
-            raise InputError(
-                f"no word is left of {len(texts)} texts ({reason_of(error)})",
-                remedy="lower min_df, raise max_df, or check that the texts are not empty",
-            ) from None
+        counts = self._terms.learn(texts)
         self._documents = len(texts)
         self._frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        return counts
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return one sparse row per query."""
@@ -130,12 +129,10 @@ class Tfidf:
         texts = check_texts(texts)
         if not self._documents:
             raise InputError("tf-idf has not been fitted", remedy="call .fit(texts) first")
-        tf, idf, norm = self._smart[side]
-        if not texts:
-            from scipy.sparse import csr_matrix
+        return self._weighted(self._terms.count(texts), side)
 
-            return csr_matrix((0, len(self._frequency)), dtype=np.float32)  # type: ignore[arg-type]
-        rows = self._counter.transform(texts).astype(np.float64)
+    def _weighted(self, rows: Any, side: Side) -> Vectors:
+        tf, idf, norm = self._smart[side]
         rows.data = self._term_weight(rows, tf) * self._inverse(idf)[rows.indices]
         if norm == "c":
             lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, check_texts, parse_bool, parse_choice, parse_number
+from goldrank.encoders.pooling import STATIC_BATCH_SIZE
 from goldrank.encoders.provenance import fitted_on, stamp
 from goldrank.encoders.tokens import TOKENIZERS, tokenizer
 from goldrank.errors import InputError
@@ -60,6 +61,8 @@ class MeanOfWords(BatchEncoder):
     of ``tokens`` are those of ``tfidf``. ``preset=evalrank`` reads the file and splits texts as EvalRank does; there a
     text without a known word has the vector 1e-9, by default (``empty=0``) the vector 0.
     """
+
+    default_batch_size = STATIC_BATCH_SIZE
 
     def __init__(self, spec: Spec) -> None:
         options, given = Options.split(spec, *DEFAULTS, "cache", "preset", without=("dtype", "max_length"))

@@ -68,6 +68,8 @@ class IndexKind:
     """The command that installs its packages; empty if goldrank itself does."""
     drop: Callable[[str], list[str]] | None = None
     """The function that removes what was loaded for a spec and returns the names, for a database."""
+    live: bool = False
+    """Whether what it finds may change while spec and vectors stay the same, as in a database that others change."""
 
 
 def _build_exact(spec: str, vectors: Any, ids: Sequence[str] | None, similarity: Similarity) -> Index:
@@ -101,13 +103,16 @@ def _database(name: str, index: str, summary: str, example: str) -> IndexKind:
         example,
         f"pip install 'goldrank[{name}]'",
         lambda spec: module().drop(spec),
+        live=True,
     )
 
 
 _BUILT_IN = {
     "exact": IndexKind(_build_exact, "exact ranks over all items, on the processor", "exact"),
     "cuda": IndexKind(_build_cuda, "exact ranks over all items, on a GPU", "cuda", "pip install 'goldrank[cuda]'"),
-    "faiss": IndexKind(_build_faiss, "any index of a faiss factory string", "faiss:HNSW32"),
+    "faiss": IndexKind(
+        _build_faiss, "any index of a faiss factory string", "faiss:HNSW32", "pip install 'goldrank[models]'"
+    ),
     "pgvector": _database("pgvector", "PgvectorIndex", "a table of PostgreSQL", "pgvector:postgresql://host/name"),
     "chroma": _database("chroma", "ChromaIndex", "a collection of Chroma", "chroma:http://localhost:8000"),
     "lancedb": _database("lancedb", "LancedbIndex", "a table of LanceDB", "lancedb:FOLDER/TABLE"),

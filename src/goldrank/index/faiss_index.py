@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import GoldrankError, InputError, shorten
+from goldrank.errors import GoldrankError, InputError, MissingExtraError, shorten
 from goldrank.hits import Gold, Hits, Run
 from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_similarity, checked_vectors
 from goldrank.io.columns import Columns
@@ -258,7 +258,7 @@ def load_faiss() -> Any:
     try:
         import faiss
     except ImportError:
-        raise GoldrankError("this index needs faiss, which is not installed; run: pip install faiss-cpu") from None
+        raise MissingExtraError("this index", "faiss", "models") from None
     return faiss
 
 

@@ -46,6 +46,7 @@ from goldrank.index.folder_checks import (
 )
 from goldrank.io.files import PathLike, read_bytes, write_atomically
 from goldrank.redaction import redact
+from goldrank.vectors.cache import live_vectors
 from goldrank.vectors.transforms import Pipeline
 
 FORMAT = 2
@@ -224,7 +225,8 @@ def build_index(
         texts = data if isinstance(data, TextList) else read_texts(data)
     encoder = load_encoder(model, texts.texts)
     name = model if isinstance(model, str) else encoder.identity
-    vectors = encode_texts(encoder, texts.texts, "item")
+    with live_vectors([encoder]):
+        vectors = encode_texts(encoder, texts.texts, "item")
     write_index(
         output,
         factory if factory == "exact" else f"faiss:{factory}",

@@ -12,8 +12,13 @@ from goldrank.io.columns import Columns, TableKind
 from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
 from goldrank.io.formats import FORMATS, format_for, format_module
 from goldrank.io.memory_mapping import MappedFile, unchanged
+from goldrank.io.packed import PackedRun
 
 __all__ = ["FORMATS", "Columns", "RowsFile", "TableKind", "open_rows", "read", "write"]
+
+
+# The formats that are recognised by the first line and read without a copy of the file.
+_MAPPED = ("trec", "csv", "tsv", "beir")
 
 
 def read(path: PathLike, kind: TableKind, format: str | None = None) -> Columns:
@@ -53,7 +58,7 @@ class RowsFile:
     """An open file of gold or of a run whose rows are not parsed yet."""
 
     data: bytes | MappedFile
-    """A large TREC file is mapped, any other is read."""
+    """A large TREC, CSV or TSV file is mapped, any other is read."""
     name: str
     """The name of the file in messages."""
     kind: TableKind
@@ -62,10 +67,20 @@ class RowsFile:
     def parse(self) -> Columns:
         """Parse the rows."""
         with unchanged(self.data):
-            columns: Columns = format_module(self.format).load(self.data, self.kind, self.name, self.format)
+            data = self.data if self.format == "trec" else bytes(self.data)
+            columns: Columns = format_module(self.format).load(data, self.kind, self.name, self.format)
         if not columns.queries:
             raise no_rows(self.name)
         return columns
+
+    def pack(self) -> PackedRun | None:
+        """Read the rows of a run without an object for each; return None if they must be parsed."""
+        pack = getattr(format_module(self.format), "pack", None)
+        if pack is None or self.kind != "run":
+            return None
+        with unchanged(self.data):
+            packed: PackedRun | None = pack(self.data, self.name, self.format)
+        return packed
 
 
 def open_rows(path: PathLike, kind: TableKind, format: str | None = None) -> RowsFile:
@@ -76,8 +91,10 @@ def open_rows(path: PathLike, kind: TableKind, format: str | None = None) -> Row
         format_module(format)  # refuses an unknown name before the file is read
     name = display_name(path)
     mapped = map_text(path)
-    if mapped is not None and (format or _recognise_head(mapped, kind, name)) == "trec":
-        return RowsFile(mapped, name, kind, "trec")
+    if mapped is not None:
+        recognised = format or _recognise_head(mapped, kind, name)
+        if recognised in _MAPPED:
+            return RowsFile(mapped, name, kind, recognised)
     data = read_bytes(path)
     if format is None:
         return RowsFile(data, name, kind, recognise(data, kind, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,11 +25,24 @@ def load_array(path: PathLike) -> NDArray[Any]:
     goldrank ends with SIGBUS.
     """
     with _faults(path):
+        if _holds_objects(path):
+            raise InputError(
+                "the array holds Python objects, which are a pickle and never loaded",
+                where=os.fspath(path),
+                remedy="save numbers: np.save(FILE, np.array(rows, dtype=np.float32)), with rows of one length",
+            )
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if not isinstance(array, np.ndarray):
             array.close()
             raise ValueError("it is a .npz archive")
         return array
+
+
+def _holds_objects(path: PathLike) -> bool:
+    """Return True if the header of a ``.npy`` file names the type of Python objects."""
+    with Path(path).open("rb") as file:
+        start = file.read(4096)
+    return start.startswith(b"\x93NUMPY") and re.search(rb"'descr': '\|O[0-9]*'", start) is not None
 
 
 def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import VALUE_WORD, TableKind
@@ -21,6 +22,8 @@ VALUE: dict[TableKind, tuple[tuple[str, ...], ...]] = {
     "run": (("score", "sim", "similarity"), ("value", "relevance", "rel")),
 }
 
+FURTHER = "further"
+"""The role of columns that describe a row and have no other role; results can be split by them."""
 SUBTOPIC = ("subtopic", "subtopic_id")
 
 
@@ -67,6 +70,100 @@ def first_of(names: Iterable[object], wanted: Sequence[str]) -> int | None:
     """
     normalised = [normal(name) for name in names]
     return next((normalised.index(name) for name in wanted if name in normalised), None)
+
+
+Roles = Mapping[str, int | Sequence[int] | None]
+"""The position or positions of the column of each role; None for a role that no column has."""
+
+
+def describe_columns(names: Sequence[object], roles: Roles, further: Sequence[int] = ()) -> str:
+    """Say what each column of a table was read as, which are only kept with the rows, and which were ignored.
+
+    >>> describe_columns(["question", "answer", "expected_file"], {"query": 0, "item": 1, "grade": None})
+    'query = question, item = answer; ignored: expected_file'
+    >>> describe_columns([*(f"guess_{n}" for n in range(9)), "views"], {"guesses": range(9)}, [9])
+    'guesses = guess_0 + guess_1 + … + guess_8; further columns: views'
+    """
+    positions = {role: [at] if isinstance(at, int) else list(at) for role, at in roles.items() if at is not None}
+    used = {*further, *(at for several in positions.values() for at in several)}
+    parts = [", ".join(f"{role} = {_joined([names[at] for at in several])}" for role, several in positions.items())]
+    if further:
+        parts.append(f"further columns: {_plain_list([names[at] for at in further])}")
+    if ignored := [name for at, name in enumerate(names) if at not in used]:
+        parts.append(f"ignored: {_plain_list(ignored)}")
+    return "; ".join(filter(None, parts))
+
+
+def describe_table(source: str, names: Sequence[object], roles: Roles, further: Sequence[int] = ()) -> str:
+    """Return the line that tells users how a table was read; of a path only the last part is shown.
+
+    >>> describe_table("data/qrels.tsv", ["query-id", "corpus-id", "score"], {"query": 0, "item": 1, "grade": 2})
+    'qrels.tsv: query = query-id, item = corpus-id, grade = score'
+    """
+    return f"{base_name(source)}: {describe_columns(names, roles, further)}"
+
+
+@dataclass
+class FieldRoles:
+    """The roles of the fields of records, not all of which need to have the same fields.
+
+    >>> fields = FieldRoles("pages.jsonl")
+    >>> fields.add(["id", "views"], {"id": "page", "views": FURTHER})
+    >>> fields.add(["id", "note"], {"id": "page"})
+    >>> fields.reading
+    'pages.jsonl: page = id; further columns: views; ignored: note'
+    """
+
+    source: str = ""
+    roles: dict[str, str | None] = field(default_factory=dict)
+    """By the name of the field; `FURTHER` for one that is kept with its record, None for one that is ignored."""
+
+    def add(self, names: Iterable[str], roles: Mapping[str, str]) -> None:
+        """Add the fields of a record; *roles* has the role of each field that is not ignored."""
+        for name in names:
+            if self.roles.get(name) is None:
+                self.roles[name] = roles.get(name)
+
+    def ignore(self, roles: Container[str], unless: Container[str] = ()) -> None:
+        """Call the fields of these roles ignored, *unless* their name is among these."""
+        for name, role in self.roles.items():
+            if role in roles and name not in unless:
+                self.roles[name] = None
+
+    @property
+    def reading(self) -> str:
+        """The line of `describe_table`; empty if there was no record."""
+        positions: dict[str, list[int]] = {}
+        for at, role in enumerate(self.roles.values()):
+            if role is not None:
+                positions.setdefault(role, []).append(at)
+        further = positions.pop(FURTHER, [])
+        return describe_table(self.source, list(self.roles), positions, further) if self.roles else ""
+
+
+def _joined(names: Sequence[object], limit: int = 4) -> str:
+    shown = [str(name)[:30].strip() for name in names]
+    return " + ".join(shown if len(shown) <= limit else [*shown[:2], "…", shown[-1]])
+
+
+def _plain_list(names: Sequence[object], limit: int = 12) -> str:
+    shown = ", ".join(str(name)[:30].strip() or "a column without a name" for name in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def describe_found(source: str, names: Sequence[object], kind: TableKind, positions: Sequence[int]) -> str:
+    """Return the line of `describe_table` for gold or a run whose columns `find_columns` found."""
+    roles = ("query", "item", VALUE_WORD[kind], "subtopic" if kind == "gold" else "rank")
+    return describe_table(source, names, dict(zip(roles, positions, strict=False)))
+
+
+def base_name(source: str) -> str:
+    """Return the last part of a path or URL, or a text without slashes as it is.
+
+    >>> base_name("data/qrels/test.tsv"), base_name("DataFrame")
+    ('test.tsv', 'DataFrame')
+    """
+    return source.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or source
 
 
 def query_column(names: Sequence[object], *, where: str, given: str | None = None) -> int:

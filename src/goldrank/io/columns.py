@@ -46,6 +46,10 @@ class Columns:
     unnamed: bool = False
     by_position: bool = False
     """Whether the queries had no ids and were numbered from 0."""
+    reading: str = ""
+    """A line that says what each column of the table was read as; empty for a layout without names."""
+    chunks: list[str] | None = None
+    """Of a run that ranked documents by their best chunk: the id of that chunk, for each row."""
 
     def rows_by_query(self) -> Iterator[tuple[str, slice]]:
         """Yield each query with the slice of its rows."""

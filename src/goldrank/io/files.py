@@ -77,12 +77,15 @@ def map_text(path: PathLike) -> MappedFile | None:
         return None
     without_mark(head, display_name(path))
     with unchanged(mapped):
-        bytes_, is_ascii = np.frombuffer(mapped, np.uint8), True
+        # As signed numbers, all bytes of ASCII text without NUL are above 0.
+        bytes_, is_ascii = np.frombuffer(mapped, np.int8), True
         for start in range(0, len(bytes_), _CHUNK):
             chunk = bytes_[start : start + _CHUNK]
-            if chunk.min() == 0:
+            if chunk.min() > 0:
+                continue
+            if not chunk.all():
                 _refuse_nul(mapped[: start + _CHUNK], display_name(path))
-            is_ascii = is_ascii and bool(chunk.max() < 128)
+            is_ascii = is_ascii and bool(chunk.min() >= 0)
         if not is_ascii:
             _refuse_binary(mapped[:], display_name(path))
     return mapped
@@ -111,7 +114,7 @@ def _content(path: PathLike, name: str) -> bytes:
             refuse_device(stream.fileno(), name)
             return _read_whole(stream, name)
     except FileNotFoundError:
-        raise InputError("there is no such file", where=name, remedy=_nearest(Path(path))) from None
+        raise InputError("there is no such file", where=name, remedy=nearest_path(path)) from None
     except IsADirectoryError:
         raise InputError("this is a folder, not a file", where=name, remedy="name a file inside it") from None
     except PermissionError:
@@ -176,13 +179,17 @@ def _limited(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
         yield chunk
 
 
-def _nearest(path: Path) -> str:
+def nearest_path(path: PathLike) -> str:
+    """Return the remedy for a path that does not exist: the path with the most similar name in the same folder."""
     import difflib
 
-    with suppress(OSError):
-        near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
+    missing = Path(path).expanduser()
+    with suppress(OSError, ValueError):
+        while not missing.parent.exists():
+            missing = missing.parent
+        near = difflib.get_close_matches(missing.name, [entry.name for entry in missing.parent.iterdir()], n=1)
         if near:
-            return f"did you mean '{path.parent / near[0]}'?"
+            return f"did you mean '{missing.parent / near[0]}'?"
     return "check the path"
 
 
@@ -292,6 +299,16 @@ def _write_compressed(out: BinaryIO, suffix: str, write: Callable[[BinaryIO], ob
         return
     with open_compressor(out, suffix) as packed:
         write(packed)
+
+
+def parse_corpus(text: str) -> int | frozenset[str]:
+    """Return the size of a corpus that a text names, or the ids in the file that it names, one per line."""
+    if text.isdecimal():
+        return int(text)
+    ids = frozenset(line.strip() for line in read_bytes(text).decode().splitlines() if line.strip())
+    if not ids:
+        raise InputError("the corpus file has no ids", where=text, remedy="write one item id per line")
+    return ids
 
 
 def run_names(paths: Iterable[str]) -> dict[str, str]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from goldrank import native
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import Place
-from goldrank.io.column_names import find_columns
+from goldrank.io.column_names import describe_found, find_columns
 from goldrank.io.columns import VALUE_WORD, Columns, TableKind, columns_of_cells
 from goldrank.io.mappings import from_pairs
+from goldrank.io.packed import PackedRun
 from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
 
 
@@ -43,7 +47,8 @@ def columns_from(
         names, column = table
         positions = find_columns(names, kind, where=type_name, query=query, item=item, value=value)
         cells = [_cells(column(position)) for position in positions]
-        return columns_of_cells(cells, kind, source=type_name, place=_row_of(type_name))
+        columns = columns_of_cells(cells, kind, source=type_name, place=_row_of(type_name))
+        return replace(columns, reading=describe_found(type_name, names, kind, positions))
     if isinstance(obj, Iterator):
         obj = list(obj)
     by_position = is_by_position(obj)
@@ -116,6 +121,58 @@ def columns_from_arrow(table: Any, kind: TableKind, *, source: str, place: Place
     return columns_of_cells([_cells(column) for column in table.columns], kind, source=source, place=place)
 
 
+def pack_arrow(table: Any, source: str) -> PackedRun | None:
+    """Return the run in a pyarrow table as `columns_from_arrow` does; None for a table that needs a look at each cell.
+
+    Only buffers are read: `to_numpy` would import pandas, and the functions of pyarrow.compute take as long to import
+    as the rest takes.
+    """
+    cells = [column.combine_chunks() for column in table.columns]
+    if not len(table) or any(column.null_count for column in cells):
+        return None
+    query, item, *others = cells
+    if not hasattr(query.type, "value_type"):
+        query = query.dictionary_encode()
+    if {str(query.dictionary.type), str(item.type)} - _ARROW_TEXT or {str(c.type) for c in others} - _ARROW_NUMBERS:
+        return None
+    values, *ranks = (_arrow_numbers(column).astype(np.float64, copy=False) for column in others)
+    names, codes = query.dictionary.to_pylist(), _arrow_numbers(query.indices)
+    begins = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    listed = dict.fromkeys(codes[begins].tolist())
+    if len(listed) < len(begins):
+        number_of = np.zeros(len(names), np.int64)
+        number_of[list(listed)] = np.arange(len(listed))
+        order = np.argsort(number_of[codes], kind="stable")
+        item, codes, values, ranks = item.take(order), codes[order], values[order], [column[order] for column in ranks]
+        begins = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    queries, starts = [names[code] for code in listed], np.append(begins, len(codes))
+    offsets, text = _arrow_text(item)
+    are_ids = all(queries) and len(set(queries)) == len(queries) and bool((offsets[1:] > offsets[:-1]).all())
+    if not are_ids or not np.isfinite(values).all():
+        return None
+    if native.has_repeated_items(len(queries), starts, offsets, text):
+        return None
+    ranks = [np.where(np.isfinite(column), column, np.nan) for column in ranks]
+    return PackedRun(queries, starts, offsets, text, values, source, ranks[0] if ranks else None)
+
+
+def _arrow_numbers(column: Any) -> NDArray[Any]:
+    """Return the numbers of an array without nulls."""
+    dtype = np.dtype({"double": "float64", "float": "float32"}.get(str(column.type), str(column.type)))
+    return np.frombuffer(column.buffers()[1], dtype)[column.offset : column.offset + len(column)]
+
+
+def _arrow_text(items: Any) -> tuple[NDArray[np.int64], memoryview]:
+    """Return the offsets and the bytes of an array of strings without nulls, which must be valid UTF-8."""
+    _, offsets, text = items.buffers()
+    dtype = np.int64 if str(items.type) == "large_string" else np.int32
+    bounds = np.frombuffer(offsets, dtype)[items.offset : items.offset + len(items) + 1].astype(np.int64)
+    view = memoryview(b"" if text is None else text)
+    if np.frombuffer(view, np.int8).min(initial=0) < 0:
+        items.validate(full=True)
+    return bounds, view
+
+
 def _row_of(source: str) -> Place:
     return lambda row: f"{source}: row {row} (counted from 0)"
 
@@ -126,7 +183,8 @@ def _from_rows(rows: Sequence[object], kind: TableKind, source: str) -> Columns:
         # Named tuples such as Qrel and ScoredDoc of ir_measures and ir_datasets.
         positions = find_columns(names, kind, where=source)[:3]
         cells = [[row[position] for row in rows] for position in positions]  # type: ignore[index]
-        return columns_of_cells(cells, kind, source=source, place=_row_of(source))
+        columns = columns_of_cells(cells, kind, source=source, place=_row_of(source))
+        return replace(columns, reading=describe_found(type(rows[0]).__name__, names, kind, positions))
     for number, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) != 3:
             raise InputError(
@@ -134,8 +192,8 @@ def _from_rows(rows: Sequence[object], kind: TableKind, source: str) -> Columns:
                 where=_row_of(source)(number),
                 remedy="give three values per row, or a list of items for each query",
             )
-    columns: list[list[object]] = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-    return columns_of_cells(columns, kind, source=source, place=_row_of(source))
+    cells = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    return columns_of_cells(cells, kind, source=source, place=_row_of(source))
 
 
 def _cells(array: Any) -> Sequence[object]:
@@ -173,8 +231,9 @@ def _array_cells(array: np.ndarray[Any, Any]) -> Sequence[object]:
 
 
 def _arrow_stream(obj: Any, type_name: str) -> Any:
-    import pyarrow
+    from goldrank.io.formats.parquet import load_pyarrow
 
+    pyarrow, _ = load_pyarrow()
     try:
         return pyarrow.table(obj)
     except (pyarrow.ArrowException, TypeError, ValueError) as error:

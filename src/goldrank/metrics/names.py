@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from goldrank.errors import InputError, shorten
@@ -74,13 +74,17 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
 def expand(metric: object) -> list[str]:
     """Return the metrics that one entry of a list of metrics means, as text.
 
-    An entry may have several cutoffs (``ndcg@1,5,10``, trec_eval's ``P.5,10``), or be a family of trec_eval (``P``,
-    ``official``) or a measure object of ir_measures.
+    An entry may have several cutoffs (``ndcg@1,5,10``, trec_eval's ``P.5,10``), be a list separated by commas or
+    blanks, a family of trec_eval (``P``, ``official``) or a measure object of ir_measures.
 
     >>> expand("P.5,10"), expand("success")
     (['P.5', 'P.10'], ['success@1', 'success@5', 'success@10'])
+    >>> expand("ndcg@5,10, mrr map(denominator=hits)@10")
+    ['ndcg@5', 'ndcg@10', 'mrr', 'map(denominator=hits)@10']
     """
     text = as_text(metric).strip()
+    if len(listed := split_list(text)) > 1:
+        return [name for part in listed for name in expand(part)]
     if text in _FAMILIES:
         return [name for part in _FAMILIES[text] for name in expand(part)]
     head, at, cuts = text.rpartition("@")
@@ -89,6 +93,40 @@ def expand(metric: object) -> list[str]:
     if dotted := re.fullmatch(r"(?P<name>\w+)\.(?P<cuts>\d[\d.]*(?:,\d[\d.]*)+)", text):
         return [f"{dotted['name']}.{cut}" for cut in dotted["cuts"].split(",")]
     return [text]
+
+
+def split_list(text: str) -> list[str]:
+    """Split a list of metrics at commas and blanks outside of brackets; further cutoffs and parameters stay.
+
+    >>> split_list("ndcg@5,10 mrr, map(denominator=min, rel=2)")
+    ['ndcg@5,10', 'mrr', 'map(denominator=min, rel=2)']
+    """
+    parts: list[str] = []
+    for separator, piece in _pieces(text):
+        if parts and (piece[0] in "@(" or parts[-1].endswith("@")):
+            # A blank before a cutoff or parameters, as in "ndcg @10".
+            parts[-1] += piece
+        elif parts and "," in separator and re.fullmatch(r"[\d.]+|[^(]+=[^)]+", piece):
+            parts[-1] += f",{piece}"
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the pieces of *text* between commas and blanks outside of brackets, each with the separator before it."""
+    depth, separator, piece = 0, "", ""
+    for character in text:
+        if depth == 0 and (character == "," or character.isspace()):
+            if piece:
+                yield separator, piece
+                separator, piece = "", ""
+            separator += character
+        else:
+            depth = max(depth + (character in "([{") - (character in ")]}"), 0)
+            piece += character
+    if piece:
+        yield separator, piece
 
 
 def as_text(metric: object) -> str:
@@ -180,8 +218,8 @@ def translate(written: Written, known: Collection[str]) -> Written:
 def unknown_metric(name: str, known: Mapping[str, str]) -> InputError:
     """Return the error for a name that no metric has.
 
-    It suggests a metric only if all names at edit distance 1 mean that metric, because users would believe a wrong
-    suggestion; names of three letters are too short for one.
+    It suggests a metric only if all names at edit distance 1, or with the same letters in another order, mean that
+    metric, because users would believe a wrong suggestion; names of three letters are too short for one.
 
     Args:
         name: The written name in lower case.
@@ -196,7 +234,12 @@ def unknown_metric(name: str, known: Mapping[str, str]) -> InputError:
             f"there is no metric {shorten(name)}", remedy=f"write {glued['base']}@{glued['cut']} ({listing})"
         )
     meanings = {**{other: reading(Written(other)).name for other, reading in _FOREIGN.items()}, **known}
-    near = [other for other in meanings if OSA.distance(_joined(name), _joined(other), score_cutoff=1) <= 1]
+    near = [
+        other
+        for other in meanings
+        if OSA.distance(_joined(name), _joined(other), score_cutoff=1) <= 1
+        or sorted(_joined(name)) == sorted(_joined(other))
+    ]
     sure = len(_joined(name)) > 3 and len({meanings[other] for other in near}) == 1
     meant = f"did you mean {near[-1]!r}?" if sure else "see the list"
     return InputError(f"there is no metric {shorten(name)}", remedy=f"{meant} ({listing})")
@@ -373,7 +416,7 @@ _FOREIGN = {name.lower(): reading for name, reading in _ANY_CASE.items()}
 def refuse_other_similarity(metrics: Iterable[object], similarity: str) -> None:
     """Raise if a metric name of sentence-transformers contains another similarity than the one that ranks."""
     same = {"cos_sim": "cosine", "dot_score": "dot", "euclidean": "l2"}
-    for text in (metric for metric in metrics if isinstance(metric, str)):
+    for text in (name for metric in metrics if isinstance(metric, str) for name in expand(metric)):
         head, _, cut = text.rpartition("@")
         named = re.fullmatch(_SIMILARITY, head.strip(), re.IGNORECASE)
         if named and same.get(named["similarity"].lower(), named["similarity"].lower()) != similarity:

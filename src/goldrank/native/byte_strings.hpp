@@ -15,8 +15,17 @@ Word load(const char* bytes) {
   return word;
 }
 
+inline void prefetch(const void* address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  static_cast<void>(address);
+#endif
+}
+
 inline bool equal(string_view a, string_view b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+  // The address of an empty string may be null, which memcmp does not allow.
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 inline string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }

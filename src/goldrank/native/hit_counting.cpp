@@ -1,10 +1,14 @@
 // The module _hit_counting: counts where each judged item landed in a run, given as TREC text or as a mapping, in one
 // pass over the run. fallback/hit_counting.py does the same in Python and documents the arguments and results.
 
+#include <atomic>
 #include <deque>
+#include <numeric>
+#include <thread>
 #include <vector>
 
 #include "id_tables.hpp"
+#include "packed_items.hpp"
 #include "python_api.hpp"
 #include "result_list.hpp"
 #include "row_faults.hpp"
@@ -37,6 +41,10 @@ class GoldArrays {
         !std::is_sorted(starts_, starts_ + query_count() + 1)) {
       raise_value_error("gold_starts must ascend from 0 to the number of items");
     }
+    clear();
+  }
+
+  void clear() {
     std::fill_n(counts_, item_count(), -1);
     std::fill_n(counts_ + item_count(), 3 * item_count(), 0);
     std::fill_n(depth_, query_count(), 0);
@@ -105,57 +113,157 @@ struct Totals {
     rank_like += order.rank_like;
   }
 
+  void add(const Totals& other) {
+    ignored += other.ignored;
+    dropped += other.dropped;
+    results += other.results;
+    varied += other.varied;
+    contradicting += other.contradicting;
+    rising += other.rising;
+    by_rank += other.by_rank;
+    rank_like += other.rank_like;
+    long_lines += other.long_lines;
+  }
+
   PyObject* as_tuple() const {
     return Py_BuildValue("nnnnnnnnn", ignored, dropped, results, varied, contradicting, rising, by_rank, rank_like,
                          long_lines);
   }
 };
 
-// Counts the hits of TREC text. The lines of a query usually stand together: they are held until the query changes,
-// then counted and discarded. If a query comes again, only the positions of its segments are noted, and all of them are
-// read once more at the end.
-class TrecHitCounter {
+// The results of one query in the order of the run.
+struct Results {
+  std::vector<string_view> items;
+  std::vector<uint32_t> hashes;
+  std::vector<double> scores;
+  // The ranks of the first kOrderDepth results.
+  std::vector<double> ranks;
+
+  void add(string_view item, uint32_t hash, double score) {
+    items.push_back(item);
+    hashes.push_back(hash);
+    scores.push_back(score);
+  }
+
+  void erase(size_t row) {
+    const auto at = static_cast<std::ptrdiff_t>(row);
+    items.erase(items.begin() + at);
+    hashes.erase(hashes.begin() + at);
+    scores.erase(scores.begin() + at);
+  }
+
+  void clear() {
+    items.clear();
+    hashes.clear();
+    scores.clear();
+    ranks.clear();
+  }
+};
+
+// Rows that wait until the whole file is read, in buckets by query. Grouping the rows of one bucket at a time stays in
+// the cache of the processor, and the hash of an item spares a second look at its text.
+class WaitingRows {
  public:
-  TrecHitCounter(string_view data, GoldArrays& gold, Options options) : data_(data), gold_(gold), options_(options) {
+  struct Row {
+    uint64_t item;
+    double score;
+    uint32_t hash, query;
+  };
+
+  explicit WaitingRows(string_view data) : data_(data) {}
+
+  void add(uint32_t query, string_view item, uint32_t hash, double score) {
+    if (buckets_.empty()) buckets_.resize(kBuckets);
+    const auto offset = static_cast<uint64_t>(item.data() - data_.data());
+    const uint64_t length = std::min<uint64_t>(item.size(), kLongest);
+    Bucket& bucket = buckets_[query % kBuckets];
+    if (bucket.next == bucket.end) bucket.grow();
+    *bucket.next++ = {offset | length << kOffsetBits, score, hash, query};
+  }
+
+  // Calls `visit` with each query that has rows, and with these rows in the order of the file; frees them.
+  template <class Visit>
+  void for_each_query(Visit visit) {
+    std::vector<Row> sorted;
+    std::vector<size_t> ends;
+    for (Bucket& bucket : buckets_) {
+      ends.clear();
+      bucket.for_each([&](const Row& row) {
+        if (ends.size() < row.query / kBuckets + 2) ends.resize(row.query / kBuckets + 2);
+        ++ends[row.query / kBuckets + 1];
+      });
+      std::partial_sum(ends.begin(), ends.end(), ends.begin());
+      sorted.resize(ends.empty() ? 0 : ends.back());
+      bucket.for_each([&](const Row& row) { sorted[ends[row.query / kBuckets]++] = row; });
+      bucket = Bucket{};
+      for (size_t first = 0, local = 0; first < sorted.size(); first = ends[local++]) {
+        while (ends[local] == first) ++local;
+        visit(sorted[first].query, sorted.data() + first, sorted.data() + ends[local]);
+      }
+    }
+    buckets_.clear();
+  }
+
+  string_view item(const Row& row) const {
+    const char* const begin = data_.data() + (row.item & ((uint64_t{1} << kOffsetBits) - 1));
+    const char* end = begin + (row.item >> kOffsetBits);
+    if (row.item >> kOffsetBits == kLongest) end = token_end(end);
+    return between(begin, end);
+  }
+
+  string_view rank(string_view item) const {
+    const char* begin = item.data() + item.size();
+    while (is_space(*begin)) ++begin;
+    return between(begin, token_end(begin));
+  }
+
+ private:
+  static constexpr uint32_t kBuckets = 256;
+  static constexpr size_t kBlockRows = 1024;
+
+  // Blocks instead of one vector, whose doubling would determine the peak memory.
+  struct Bucket {
+    Row *next = nullptr, *end = nullptr;
+    std::vector<std::unique_ptr<Row[]>> blocks;
+
+    void grow() {
+      blocks.emplace_back(new Row[kBlockRows]);
+      next = blocks.back().get();
+      end = next + kBlockRows;
+    }
+
+    template <class Visit>
+    void for_each(Visit visit) const {
+      for (const auto& block : blocks) {
+        std::for_each(block.get(), block == blocks.back() ? next : block.get() + kBlockRows, visit);
+      }
+    }
+  };
+
+  static constexpr int kOffsetBits = 44;
+  static constexpr uint64_t kLongest = (uint64_t{1} << (64 - kOffsetBits)) - 1;
+
+  const char* token_end(const char* at) const {
+    return std::find_if(at, data_.data() + data_.size(), is_space);
+  }
+
+  const string_view data_;
+  std::vector<Bucket> buckets_;
+};
+
+// Counts the hits of a run whose ids are text, one query at a time.
+class TextHitCounter {
+ public:
+  const std::optional<LineFault>& fault() const { return fault_; }
+
+ protected:
+  TextHitCounter(GoldArrays& gold, Options options) : gold_(gold), options_(options) {
     for (Py_ssize_t query = 0; query < gold.query_count(); ++query) {
       if (queries_.number(utf8(gold.query(query))) != query) raise_repeated_query();
     }
     gold_items_.reserve(static_cast<size_t>(gold.item_count()));
     for (Py_ssize_t row = 0; row < gold.item_count(); ++row) gold_items_.push_back(utf8(gold.item(row)));
-    latest_.assign(queries_.size(), kUnseen);
   }
-
-  Totals count(ReleasedGil& gil) {
-    LineReader<RunShape> reader(data_, {}, gil);
-    string_view query;
-    for (Row row; reader.next(row); ++totals_.results) {
-      if (!equal(row.query, query)) {
-        close_segment();
-        if (fault_) break;
-        open_segment(row.query);
-        query = row.query;
-      }
-      add(row, gil);
-    }
-    close_segment();
-    if (reader.fault()) keep_earlier(fault_, *reader.fault());
-    count_interleaved(gil);
-    totals_.ignored = static_cast<Py_ssize_t>(queries_.size()) - gold_.query_count();
-    totals_.long_lines = reader.long_lines();
-    for (const ListedOrder& order : orders_) totals_.add(order);
-    return totals_;
-  }
-
-  const std::optional<LineFault>& fault() const { return fault_; }
-
- private:
-  static constexpr uint32_t kUnseen = static_cast<uint32_t>(-1), kFirst = kUnseen - 1;
-
-  // Consecutive lines of a query after its first segment, and the segment before, which may be kFirst.
-  struct Segment {
-    const char* begin;
-    uint32_t previous;
-  };
 
   static string_view utf8(PyObject* text) {
     Py_ssize_t size;
@@ -164,124 +272,261 @@ class TrecHitCounter {
     return {bytes, static_cast<size_t>(size)};
   }
 
-  void add(const Row& row, ReleasedGil& gil) {
-    items_.push_back(row.item);
-    scores_.push_back(options_.rounded(row.value));
-    if (ranks_.size() < kOrderDepth) ranks_.push_back(parse_rank(row.rank, data_.data(), gil));
-  }
-
-  void discard_rows() {
-    items_.clear();
-    scores_.clear();
-    ranks_.clear();
-  }
-
-  void open_segment(string_view query) {
-    query_ = queries_.number(query);
-    if (query_ == latest_.size()) latest_.push_back(kUnseen);
-    uint32_t& latest = latest_[query_];
-    is_interleaved_ = latest != kUnseen;
-    if (is_interleaved_) {
-      segments_.push_back({query.data(), latest});
-      latest = static_cast<uint32_t>(segments_.size() - 1);
-    } else {
-      // From here on the id of the query also marks where its first segment begins.
-      queries_[query_] = query;
-      latest = kFirst;
-    }
-  }
-
-  void close_segment() {
-    if (!items_.empty() && !is_interleaved_) count_rows(query_, 0);
-    discard_rows();
-  }
-
-  void count_interleaved(ReleasedGil& gil) {
-    const char* const end = data_.data() + data_.size();
-    std::vector<const char*> begins;
-    for (size_t query = 0; query < latest_.size() && !segments_.empty(); ++query) {
-      if (latest_[query] >= kFirst) continue;
-      begins.clear();
-      for (uint32_t at = latest_[query]; at != kFirst; at = segments_[at].previous) {
-        begins.push_back(segments_[at].begin);
-      }
-      begins.push_back(queries_[query].data());
-      size_t first_segment = 0;
-      for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
-        read_segment(*begin, end, queries_[query], gil);
-        if (begin == begins.rbegin()) first_segment = items_.size();
-      }
-      count_rows(query, first_segment);
-      discard_rows();
-    }
-  }
-
-  void read_segment(const char* at, const char* end, string_view query, ReleasedGil& gil) {
-    // Lines after the earliest fault have not been checked.
-    while (at != end && !(fault_ && at >= fault_->at)) {
-      const Fields fields = split_line(at, end, RunShape::value_column);
-      if (fields.count == 0) continue;
-      if (!equal(fields.query, query)) break;
-      Row row{fields.query, fields.item, fields.rank, 0};
-      parse_number(fields.value, row.value, gil);
-      add(row, gil);
-    }
-  }
-
   // Checks the held rows and counts them. The first `counted` rows were counted before, when their query seemed to be
   // complete; all values are computed anew, but a dropped self-match must not be counted twice.
   void count_rows(size_t query, size_t counted) {
-    const size_t repeated = table_.fill(items_.data(), items_.size());
+    const std::vector<string_view>& items = rows_.items;
+    const size_t repeated = table_.fill(items.data(), rows_.hashes.data(), items.size());
     if (repeated != kNotFound) {
-      keep_earlier(fault_, {items_[repeated].data(), FaultKind::duplicate, items_[repeated], queries_[query]});
+      keep_earlier(fault_, {items[repeated].data(), FaultKind::duplicate, items[repeated], queries_[query]});
       return;
     }
     if (orders_.size() <= query) orders_.resize(queries_.size());
-    orders_[query] = order_of(scores_, ranks_);
+    orders_[query] = order_of(rows_.scores, rows_.ranks);
     if (options_.drop_self) drop(table_.find(queries_[query]), counted);
     const auto index = static_cast<Py_ssize_t>(query);
     if (index >= gold_.query_count()) return;
-    gold_.set_depth(index, items_.size());
+    gold_.set_depth(index, items.size());
     const int64_t first = gold_.start(index), last = gold_.start(index + 1);
-    ResultList<string_view> results(items_, scores_, last - first);
+    ResultList<string_view> results(items, rows_.scores, last - first);
     for (int64_t row = first; row < last; ++row) {
       const string_view item = gold_items_[static_cast<size_t>(row)];
       const size_t at = table_.find(item);
-      if (at != kNotFound) gold_.set_counts(row, results.count(item, scores_[at]));
+      if (at != kNotFound) gold_.set_counts(row, results.count(item, rows_.scores[at]));
     }
   }
 
   void drop(size_t row, size_t counted) {
     if (row == kNotFound) return;
     totals_.dropped += row >= counted;
-    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(row));
-    scores_.erase(scores_.begin() + static_cast<std::ptrdiff_t>(row));
-    table_.fill(items_.data(), items_.size());
+    rows_.erase(row);
+    table_.fill(rows_.items.data(), rows_.hashes.data(), rows_.items.size());
   }
 
-  const string_view data_;
+  Totals sum() {
+    totals_.ignored = static_cast<Py_ssize_t>(queries_.size()) - gold_.query_count();
+    for (const ListedOrder& order : orders_) totals_.add(order);
+    return totals_;
+  }
+
   GoldArrays& gold_;
   const Options options_;
   std::vector<string_view> gold_items_;
   // The queries of the gold come first.
   IdNumbers queries_;
-  // For each query its latest segment, kFirst or kUnseen.
-  std::deque<uint32_t> latest_;
-  std::deque<Segment> segments_;
   ItemTable table_;
-  std::vector<string_view> items_;
-  std::vector<double> scores_, ranks_;
+  Results rows_;
   std::vector<ListedOrder> orders_;
-  size_t query_ = 0;
-  bool is_interleaved_ = false;
   Totals totals_;
   std::optional<LineFault> fault_;
 };
 
+// What the threads share that each count a part of a file. They succeed if every query is in one part only, as one
+// segment, and no line has a fault.
+class Parts {
+ public:
+  explicit Parts(Py_ssize_t queries) : claimed_(static_cast<size_t>(queries)) {}
+
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  void fail() { failed_.store(true, std::memory_order_relaxed); }
+  // Lets a single thread write the counts of a query of the gold.
+  bool claim(size_t query) { return query >= claimed_.size() || !claimed_[query].exchange(true); }
+
+ private:
+  std::atomic<bool> failed_{false};
+  std::vector<std::atomic<bool>> claimed_;
+};
+
+// Counts the hits of TREC text. The lines of a query usually stand together: they are held until the query changes,
+// then counted and discarded. If a query comes again, its further lines wait until the end; then its first lines are
+// read once more, and all of them are counted together.
+class TrecHitCounter : public TextHitCounter {
+ public:
+  TrecHitCounter(string_view data, GoldArrays& gold, Options options, Parts* parts = nullptr)
+      : TextHitCounter(gold, options), data_(data), first_lines_(queries_.size()), waiting_(data), parts_(parts) {}
+
+  Totals count(ReleasedGil& gil) {
+    LineReader<RunShape> reader(data_, {}, gil);
+    string_view query;
+    for (Row row; !is_scattered() && reader.next(row); ++totals_.results) {
+      if (!equal(row.query, query)) {
+        close_segment();
+        if (fault_) break;
+        open_segment(row.query);
+        if (parts_ != nullptr && parts_->failed()) break;
+        query = row.query;
+      }
+      const double score = options_.rounded(row.value);
+      if (is_repeated_) {
+        waiting_.add(query_, row.item, hash_of(row.item), score);
+      } else {
+        add(row, score, gil);
+      }
+    }
+    close_segment();
+    if (parts_ != nullptr && (fault_ || reader.fault())) parts_->fail();
+    if (is_scattered()) read_scattered(reader);
+    if (reader.fault()) keep_earlier(fault_, *reader.fault());
+    count_repeated(gil);
+    totals_.long_lines = reader.long_lines();
+    return sum();
+  }
+
+  // Returns true if a query that is not in the gold is in both parts.
+  bool shares_queries(const TrecHitCounter& other) {
+    for (auto query = static_cast<size_t>(gold_.query_count()); query < other.queries_.size(); ++query) {
+      const size_t queries = queries_.size();
+      if (queries_.number(other.queries_[query]) < queries) return true;
+    }
+    return false;
+  }
+
+ private:
+  // Returns true if the lines of most queries do not stand together.
+  bool is_scattered() const { return repeated_segments_ > 1000 && 4 * repeated_segments_ > totals_.results; }
+
+  // Reads the rest of a file whose lines are in no order. Each query is looked up some lines after it was read, when its
+  // slot of the hash table has arrived in the cache.
+  void read_scattered(LineReader<RunShape>& reader) {
+    constexpr size_t distance = 8;
+    struct {
+      Row row;
+      uint32_t query_hash;
+    } lines[distance];
+    const auto add_to_query = [&](size_t line) {
+      const auto& [row, query_hash] = lines[line % distance];
+      waiting_.add(queries_.number(row.query, query_hash), row.item, hash_of(row.item), options_.rounded(row.value));
+    };
+    size_t line = 0;
+    for (Row row; reader.next(row); ++line) {
+      if (line >= distance) add_to_query(line);
+      const uint32_t hash = hash_of(row.query);
+      queries_.prefetch(hash);
+      lines[line % distance] = {row, hash};
+    }
+    for (size_t last = line, at = line - std::min(line, distance); at < last; ++at) add_to_query(at);
+    first_lines_.resize(queries_.size());
+    totals_.results += static_cast<Py_ssize_t>(line);
+  }
+
+  void add(const Row& row, double score, ReleasedGil& gil) {
+    rows_.add(row.item, hash_of(row.item), score);
+    if (rows_.ranks.size() < kOrderDepth) rows_.ranks.push_back(parse_rank(row.rank, data_.data(), gil));
+  }
+
+  void open_segment(string_view query) {
+    query_ = queries_.number(query);
+    if (query_ == first_lines_.size()) first_lines_.push_back(nullptr);
+    is_repeated_ = first_lines_[query_] != nullptr;
+    repeated_segments_ += is_repeated_;
+    if (!is_repeated_) first_lines_[query_] = query.data();
+    if (parts_ != nullptr && (is_repeated_ || !parts_->claim(query_))) parts_->fail();
+  }
+
+  void close_segment() {
+    if (!rows_.items.empty()) count_rows(query_, 0);
+    rows_.clear();
+  }
+
+  void count_repeated(ReleasedGil& gil) {
+    waiting_.for_each_query([&](uint32_t query, const WaitingRows::Row* row, const WaitingRows::Row* end) {
+      if (first_lines_[query] != nullptr) read_first_lines(query, gil);
+      const size_t counted = rows_.items.size();
+      for (; row != end; ++row) {
+        const string_view item = waiting_.item(*row);
+        rows_.add(item, row->hash, row->score);
+        if (rows_.ranks.size() < kOrderDepth) {
+          rows_.ranks.push_back(parse_rank(waiting_.rank(item), data_.data(), gil));
+        }
+      }
+      count_rows(query, counted);
+      rows_.clear();
+    });
+  }
+
+  void read_first_lines(uint32_t query, ReleasedGil& gil) {
+    const char* at = first_lines_[query];
+    const char* const end = data_.data() + data_.size();
+    // Lines after the earliest fault have not been checked.
+    while (at != end && !(fault_ && at >= fault_->at)) {
+      const Fields fields = split_line(at, end, RunShape::value_column);
+      if (fields.count == 0) continue;
+      if (!equal(fields.query, queries_[query])) break;
+      Row row{fields.query, fields.item, fields.rank, 0};
+      parse_number(fields.value, row.value, gil);
+      add(row, options_.rounded(row.value), gil);
+    }
+  }
+
+  const string_view data_;
+  // For each query where its first line begins, or null.
+  std::vector<const char*> first_lines_;
+  WaitingRows waiting_;
+  uint32_t query_ = 0;
+  bool is_repeated_ = false;
+  Py_ssize_t repeated_segments_ = 0;
+  Parts* const parts_;
+};
+
+// Cuts a file into parts of about the same size, each of which begins with the first line of a query.
+std::vector<string_view> cut_at_queries(string_view data, Py_ssize_t count) {
+  std::vector<string_view> parts;
+  const char* const end = data.data() + data.size();
+  const char* begin = data.data();
+  for (Py_ssize_t part = 1; part < count; ++part) {
+    const char* line = data.data() + data.size() / static_cast<size_t>(count) * static_cast<size_t>(part);
+    line = std::find(line, end, '\n');
+    if (line == end) break;
+    const char* at = ++line;
+    const string_view query = split_line(at, end, RunShape::value_column).query;
+    for (line = at; at != end && equal(query, split_line(at, end, RunShape::value_column).query);) line = at;
+    if (line == end || line <= begin) continue;
+    parts.push_back(between(begin, line));
+    begin = line;
+  }
+  parts.push_back(between(begin, end));
+  return parts;
+}
+
+// Counts the parts of a file in one thread each; returns nothing if they cannot be counted apart.
+std::optional<Totals> count_parts(string_view data, GoldArrays& gold, Options options, Py_ssize_t threads) {
+  const std::vector<string_view> texts = cut_at_queries(data, threads);
+  Parts parts(gold.query_count());
+  std::deque<TrecHitCounter> counters;
+  for (const string_view text : texts) counters.emplace_back(text, gold, options, &parts);
+  std::vector<Totals> totals(texts.size());
+  ReleasedGil gil;
+  const auto count = [&](size_t part) {
+    try {
+      totals[part] = counters[part].count(gil);
+    } catch (const std::exception&) {
+      parts.fail();
+    }
+  };
+  std::vector<std::thread> others;
+  for (size_t part = 1; part < texts.size(); ++part) others.emplace_back(count, part);
+  count(0);
+  for (std::thread& other : others) other.join();
+  if (parts.failed()) return {};
+  for (size_t part = 1; part < texts.size(); ++part) {
+    if (counters[0].shares_queries(counters[part])) return {};
+    totals[0].add(totals[part]);
+  }
+  return totals[0];
+}
+
 PyObject* count_trec_hits(PyObject* tuple) {
-  const Arguments arguments(tuple, "OOOOppOO:count_trec_hits");
+  Arguments arguments;
+  Py_ssize_t threads = 1;
+  parse_arguments(tuple, "OOOOppOO|n:count_trec_hits", &arguments.run, &arguments.queries, &arguments.starts,
+                  &arguments.items, &arguments.float32, &arguments.drop_self, &arguments.counts, &arguments.depth,
+                  &threads);
   const Buffer buffer(arguments.run, Buffer::kBytes);
   GoldArrays gold = arguments.gold();
+  if (threads > 1) {
+    if (const auto totals = count_parts(buffer.bytes(), gold, Options(arguments), threads)) return totals->as_tuple();
+    gold.clear();
+  }
   TrecHitCounter counter(buffer.bytes(), gold, Options(arguments));
   Totals totals;
   {
@@ -290,6 +535,46 @@ PyObject* count_trec_hits(PyObject* tuple) {
   }
   if (counter.fault()) raise_line_fault(buffer.bytes(), *counter.fault(), RunShape::width);
   return totals.as_tuple();
+}
+
+// Counts the hits of a run whose items are one block of text: the results of a query stand together, each item once.
+class PackedHitCounter : public TextHitCounter {
+ public:
+  PackedHitCounter(GoldArrays& gold, Options options) : TextHitCounter(gold, options) {}
+
+  void add_query(string_view query, const PackedItems& items, const double* scores, int64_t first, int64_t last) {
+    rows_.clear();
+    for (int64_t row = first; row < last; ++row) {
+      rows_.add(items[row], hash_of(items[row]), options_.rounded(scores[row]));
+    }
+    totals_.results += static_cast<Py_ssize_t>(last - first);
+    count_rows(queries_.number(query), 0);
+  }
+
+  using TextHitCounter::sum;
+  using TextHitCounter::utf8;
+};
+
+PyObject* count_packed_hits(PyObject* tuple) {
+  PyObject *queries, *starts, *offsets, *text, *values;
+  Arguments arguments;
+  parse_arguments(tuple, "OOOOOOOOppOO:count_packed_hits", &queries, &starts, &offsets, &text, &values,
+                  &arguments.queries, &arguments.starts, &arguments.items, &arguments.float32, &arguments.drop_self,
+                  &arguments.counts, &arguments.depth);
+  GoldArrays gold = arguments.gold();
+  const Reference query_ids = owned(PySequence_Tuple(queries));
+  const Buffer values_buffer(values);
+  const double* const scores = values_buffer.contiguous<const double>(1);
+  const PackedItems items(starts, offsets, text, PyTuple_GET_SIZE(query_ids.get()));
+  if (values_buffer.length(0) != items.count()) raise_value_error("the columns of the run differ in length");
+  PackedHitCounter counter(gold, Options(arguments));
+  for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(query_ids.get()); ++at) {
+    PyObject* const query = PyTuple_GET_ITEM(query_ids.get(), at);
+    if (!PyUnicode_CheckExact(query)) raise(PyExc_TypeError, "the ids of the run must be strings");
+    counter.add_query(PackedHitCounter::utf8(query), items, scores, items.start(at), items.start(at + 1));
+  }
+  if (counter.fault()) raise_value_error("a query lists an item twice");
+  return counter.sum().as_tuple();
 }
 
 Reference type_name(PyObject* object) {
@@ -478,18 +763,21 @@ class ColumnHitCounter {
   ColumnHitCounter(GoldArrays& gold, Options options) : gold_(gold), options_(options), gold_index_(index_of(gold)) {}
 
   Totals count(PyObject* queries, PyObject* starts, PyObject* items, PyObject* values) {
-    const Reference query_ids = owned(PySequence_Tuple(queries)), item_ids = owned(PySequence_Tuple(items));
+    const Reference query_ids = owned(PySequence_Tuple(queries));
+    // A list is read in place, because a copy would visit every id; the columns of a run never change.
+    const Reference item_ids = owned(PySequence_Fast(items, "the items must be a sequence"));
     const Buffer starts_buffer(starts), values_buffer(values);
     const int64_t* const first = starts_buffer.contiguous<const int64_t>(1);
     const double* const scores = values_buffer.contiguous<const double>(1);
-    const Py_ssize_t query_count = PyTuple_GET_SIZE(query_ids.get()), rows = PyTuple_GET_SIZE(item_ids.get());
+    const Py_ssize_t query_count = PyTuple_GET_SIZE(query_ids.get()), rows = PySequence_Fast_GET_SIZE(item_ids.get());
+    PyObject* const* const ids = PySequence_Fast_ITEMS(item_ids.get());
     if (starts_buffer.length(0) != query_count + 1 || values_buffer.length(0) != rows || first[0] != 0 ||
         first[query_count] != rows || !std::is_sorted(first, first + query_count + 1)) {
       raise_value_error("the columns of the run differ in length");
     }
     for (Py_ssize_t at = 0; at < query_count; ++at) {
       PyObject* const query = checked_string(PyTuple_GET_ITEM(query_ids.get(), at));
-      read(query, item_ids.get(), scores, first[at], first[at + 1]);
+      read(query, ids, scores, first[at], first[at + 1]);
       count_query(query);
     }
     return totals_;
@@ -501,11 +789,11 @@ class ColumnHitCounter {
     return text;
   }
 
-  void read(PyObject* query, PyObject* items, const double* scores, int64_t first, int64_t last) {
+  void read(PyObject* query, PyObject* const* items, const double* scores, int64_t first, int64_t last) {
     ids_.clear();
     scores_.clear();
     for (int64_t row = first; row < last; ++row) {
-      PyObject* const item = checked_string(PyTuple_GET_ITEM(items, row));
+      PyObject* const item = checked_string(items[row]);
       if (!std::isfinite(scores[row])) raise_row_fault(owned(Py_BuildValue("isOO", 0, "nonfinite", query, item)));
       ids_.push_back(item);
       scores_.push_back(options_.rounded(scores[row]));
@@ -568,6 +856,7 @@ PyObject* count_column_hits(PyObject* tuple) {
 
 PyMethodDef methods[] = {
     method<count_trec_hits>("count_trec_hits", "See fallback.hit_counting.count_trec_hits."),
+    method<count_packed_hits>("count_packed_hits", "See fallback.hit_counting.count_packed_hits."),
     method<count_mapping_hits>("count_mapping_hits", "See fallback.hit_counting.count_mapping_hits."),
     method<count_column_hits>("count_column_hits", "See fallback.hit_counting.count_column_hits."),
     {},

@@ -72,91 +72,102 @@ inline uint32_t hash_of(string_view text) {
 // Numbers ids in order of first appearance.
 class IdNumbers {
  public:
-  uint32_t number(string_view id) {
-    size_t slot = hash_of(id) & (slots_.size() - 1);
-    for (; slots_[slot] != kEmpty; slot = (slot + 1) & (slots_.size() - 1)) {
-      if (equal(ids_[slots_[slot]], id)) return slots_[slot];
+  uint32_t number(string_view id) { return number(id, hash_of(id)); }
+
+  uint32_t number(string_view id, uint32_t hash) {
+    const Slot wanted = {short_key(id), hash, static_cast<uint32_t>(ids_.size())};
+    size_t at = wanted.hash & (slots_.size() - 1);
+    for (; slots_[at].number != kEmpty; at = (at + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[at];
+      if (slot.hash != wanted.hash || slot.key != wanted.key) continue;
+      if (wanted.key != kLong || equal(ids_[slot.number], id)) return slot.number;
     }
-    const auto next = static_cast<uint32_t>(ids_.size());
     ids_.push_back(id);
-    slots_[slot] = next;
+    slots_[at] = wanted;
     if (2 * ids_.size() > slots_.size()) grow();
-    return next;
+    return wanted.number;
   }
 
+  // Fetches what `number` will look at into the cache.
+  void prefetch(uint32_t hash) const { goldrank::prefetch(&slots_[hash & (slots_.size() - 1)]); }
+
   size_t size() const { return ids_.size(); }
-  string_view& operator[](size_t number) { return ids_[number]; }
+  string_view operator[](size_t number) const { return ids_[number]; }
 
  private:
   static constexpr uint32_t kEmpty = static_cast<uint32_t>(-1);
+  static constexpr uint64_t kLong = static_cast<uint64_t>(-1);
+
+  // A short id is compared without a look at its text, which is somewhere in the file and rarely in the cache.
+  struct Slot {
+    uint64_t key = 0;
+    uint32_t hash = 0, number = kEmpty;
+  };
+
+  // The bytes and the length of an id of up to seven bytes, or kLong.
+  static uint64_t short_key(string_view id) {
+    if (id.size() > 7) return kLong;
+    uint64_t key = id.size();
+    for (const char byte : id) key = key << 8 | static_cast<unsigned char>(byte);
+    return key;
+  }
 
   void grow() {
-    const size_t slots = 2 * slots_.size();
-    // Free the old slots before the new ones are allocated.
-    slots_ = {};
-    slots_.assign(slots, kEmpty);
-    for (size_t number = 0; number < ids_.size(); ++number) {
-      size_t slot = hash_of(ids_[number]) & (slots - 1);
-      while (slots_[slot] != kEmpty) slot = (slot + 1) & (slots - 1);
-      slots_[slot] = static_cast<uint32_t>(number);
+    std::vector<Slot> slots(2 * slots_.size());
+    for (const Slot& slot : slots_) {
+      if (slot.number == kEmpty) continue;
+      size_t at = slot.hash & (slots.size() - 1);
+      while (slots[at].number != kEmpty) at = (at + 1) & (slots.size() - 1);
+      slots[at] = slot;
     }
+    slots_ = std::move(slots);
   }
 
   // Not a vector: doubling one of millions of ids would determine the peak memory of the whole reader.
   std::deque<string_view> ids_;
-  std::vector<uint32_t> slots_ = std::vector<uint32_t>(16, kEmpty);
+  std::vector<Slot> slots_ = std::vector<Slot>(16);
 };
 
-// The rows of one query by item id. Each slot holds the number of the `fill` call that wrote it, so that the table can
-// be refilled for the next query without clearing it.
+// The rows of one query by item id. Ids are compared only if their hashes are equal.
 class ItemTable {
  public:
   // Returns the first row whose item appeared before, or kNotFound; rows after such a row are not in the table.
-  size_t fill(const string_view* items, size_t count) {
+  size_t fill(const string_view* items, const uint32_t* hashes, size_t count) {
     items_ = items;
+    hashes_ = hashes;
     mask_ = slots_for(count) - 1;
-    if (slots_.size() <= mask_) slots_.resize(mask_ + 1);
-    if (++filling_ == 0) {
-      std::fill(slots_.begin(), slots_.end(), Slot{});
-      filling_ = 1;
-    }
+    slots_.assign(mask_ + 1, 0);
     for (size_t row = 0; row < count; ++row) {
-      const uint32_t hash = hash_of(items[row]);
-      Slot& slot = slot_of(items[row], hash);
-      if (slot.filling == filling_) return row;
-      slot = {filling_, hash, static_cast<uint32_t>(row)};
+      uint32_t& slot = slot_of(items[row], hashes[row]);
+      if (slot != 0) return row;
+      slot = static_cast<uint32_t>(row + 1);
     }
     return kNotFound;
   }
 
-  size_t find(string_view item) {
-    const Slot& slot = slot_of(item, hash_of(item));
-    return slot.filling == filling_ ? slot.row : kNotFound;
-  }
+  size_t find(string_view item) { return size_t{slot_of(item, hash_of(item))} - 1; }
 
  private:
-  struct Slot {
-    uint32_t filling = 0, hash = 0, row = 0;
-  };
-
+  // Four times as many slots as entries, because most of them should be found at once.
   static size_t slots_for(size_t entries) {
     size_t slots = 16;
-    while (slots < 2 * entries) slots *= 2;
+    while (slots < 4 * entries) slots *= 2;
     return slots;
   }
 
-  Slot& slot_of(string_view item, uint32_t hash) {
+  // The slot that holds the number of the item's row, counted from 1, or 0 if the item is not in the table.
+  uint32_t& slot_of(string_view item, uint32_t hash) {
     size_t at = hash & mask_;
-    while (slots_[at].filling == filling_ && !(slots_[at].hash == hash && equal(items_[slots_[at].row], item))) {
+    while (slots_[at] != 0 && !(hashes_[slots_[at] - 1] == hash && equal(items_[slots_[at] - 1], item))) {
       at = (at + 1) & mask_;
     }
     return slots_[at];
   }
 
   const string_view* items_ = nullptr;
-  std::vector<Slot> slots_;
+  const uint32_t* hashes_ = nullptr;
+  std::vector<uint32_t> slots_;
   size_t mask_ = 0;
-  uint32_t filling_ = 0;
 };
 
 }  // namespace goldrank

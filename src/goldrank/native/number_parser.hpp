@@ -11,6 +11,7 @@
 
 #include "byte_strings.hpp"
 #include "python_api.hpp"
+#include "vector_registers.hpp"
 
 #if defined(_WIN32) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define GOLDRANK_LITTLE_ENDIAN 1
@@ -46,7 +47,7 @@ inline double nearest_double(string_view decimal, ReleasedGil& gil) {
 
 // The whole number in the last `count` bytes (1 to 8) before `end`, if all of them are digits. Always reads the eight
 // bytes before `end`, and masks those in front of the digits.
-inline std::optional<uint32_t> parse_last_digits(const char* end, std::ptrdiff_t count) {
+GOLDRANK_INLINE std::optional<uint32_t> parse_last_digits(const char* end, std::ptrdiff_t count) {
 #if defined(GOLDRANK_LITTLE_ENDIAN)
   constexpr uint64_t zeros = 0x3030303030303030u, high_halves = 0xF0F0F0F0F0F0F0F0u;
   const uint64_t wanted = ~uint64_t{0} << (64 - 8 * count);
@@ -63,6 +64,33 @@ inline std::optional<uint32_t> parse_last_digits(const char* end, std::ptrdiff_t
   static_cast<void>(end), static_cast<void>(count);
   return {};
 #endif
+}
+
+// The largest whole number up to which every whole number is a double.
+constexpr uint64_t kExactWhole = uint64_t{1} << 53;
+
+// Parses a decimal with one to eight digits after the point and no exponent, as nearly all scores are; returns false for
+// any other. As in `parse_number`, eight bytes up to the end of the token must be readable.
+GOLDRANK_INLINE bool parse_plain_decimal(string_view token, double& value) {
+  static constexpr uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  static constexpr double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+  const char* at = token.data();
+  const char* const end = at + token.size();
+  const bool negative = *at == '-';
+  at += negative;
+  // Bounds the digits before the point, so that the number fits into 64 bits.
+  if (FLT_EVAL_METHOD != 0 || end - at < 3 || end - at > 18 || !is_digit(*at)) return false;
+  auto mantissa = static_cast<uint64_t>(*at++ - '0');
+  for (; at != end && is_digit(*at); ++at) mantissa = mantissa * 10 + static_cast<unsigned>(*at - '0');
+  const std::ptrdiff_t places = end - at - 1;
+  if (places < 1 || places > 8 || *at != '.') return false;
+  const auto fraction = parse_last_digits(end, places);
+  if (!fraction || mantissa >= 1000000000) return false;
+  mantissa = mantissa * whole_powers[places] + *fraction;
+  if (mantissa > kExactWhole) return false;
+  const double magnitude = static_cast<double>(static_cast<int64_t>(mantissa)) / powers[places];
+  value = negative ? -magnitude : magnitude;
+  return true;
 }
 
 // Parses a token of the fourth column or a later one: at least six bytes of the line and the decimal point stand before
@@ -110,7 +138,7 @@ inline NumberKind parse_number(string_view token, double& value, ReleasedGil& gi
   if (at != end) return NumberKind::malformed;
 
   // Clinger's fast path: mantissa and power are exact doubles, so that the only rounding is that of one operation.
-  if (FLT_EVAL_METHOD == 0 && digits <= 19 && mantissa <= uint64_t{1} << 53 && std::abs(exponent) <= 22) {
+  if (FLT_EVAL_METHOD == 0 && digits <= 19 && mantissa <= kExactWhole && std::abs(exponent) <= 22) {
     value = static_cast<double>(mantissa);
     value = exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
   } else {

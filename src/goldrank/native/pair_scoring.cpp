@@ -19,6 +19,10 @@ GOLDRANK_INLINE double term(Number item, double query) {
   return -(difference * difference);
 }
 
+GOLDRANK_INLINE double sum_of(const double (&lanes)[kLanes]) {
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
 // The dot product of two vectors, or minus their squared distance.
 template <bool squared, class Number>
 GOLDRANK_INLINE double score(const Number* item, const double* query, Py_ssize_t width) {
@@ -32,7 +36,7 @@ GOLDRANK_INLINE double score(const Number* item, const double* query, Py_ssize_t
   for (Py_ssize_t lane = 0; start + lane < width; ++lane) {
     lanes[lane] += term<squared>(item[start + lane], query[start + lane]);
   }
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+  return sum_of(lanes);
 }
 
 // The rows of items to score, each with the row of queries of the same position; without query rows all items are
@@ -62,6 +66,27 @@ GOLDRANK_SCORE_PAIRS(score_products, double, false)
 GOLDRANK_SCORE_PAIRS(score_distances, float, true)
 GOLDRANK_SCORE_PAIRS(score_distances, double, true)
 #undef GOLDRANK_SCORE_PAIRS
+
+// The same for items that are divided by their lengths, one for each row, and rounded to their own type before.
+GOLDRANK_WIDEST_REGISTERS void score_divided(const Pairs<float>& pairs, const double* lengths, double* scores) {
+  for (Py_ssize_t at = 0; at < pairs.count; ++at) {
+    const float* const item = pairs.item(at);
+    const double length = lengths[pairs.item_rows[at]];
+    double lanes[kLanes] = {0, 0, 0, 0, 0, 0, 0, 0};
+    Py_ssize_t start = 0;
+    for (; start + kLanes <= pairs.width; start += kLanes) {
+      for (Py_ssize_t lane = 0; lane < kLanes; ++lane) {
+        const auto divided = static_cast<float>(static_cast<double>(item[start + lane]) / length);
+        lanes[lane] += term<false>(divided, pairs.queries[start + lane]);
+      }
+    }
+    for (Py_ssize_t lane = 0; start + lane < pairs.width; ++lane) {
+      const auto divided = static_cast<float>(static_cast<double>(item[start + lane]) / length);
+      lanes[lane] += term<false>(divided, pairs.queries[start + lane]);
+    }
+    scores[at] = sum_of(lanes);
+  }
+}
 
 bool all_below(const int64_t* rows, Py_ssize_t count, Py_ssize_t limit) {
   return std::all_of(rows, rows + count, [limit](int64_t row) { return row >= 0 && row < limit; });
@@ -116,6 +141,35 @@ PyObject* score_rows(PyObject* arguments) {
                      Buffer(out, Buffer::kWritableArray));
 }
 
+PyObject* score_divided_rows(PyObject* arguments) {
+  PyObject *items_object, *lengths_object, *item_rows_object, *query_object, *out_object;
+  parse_arguments(arguments, "OOOOO:score_divided_rows", &items_object, &lengths_object, &item_rows_object,
+                  &query_object, &out_object);
+  const Buffer items(items_object), lengths(lengths_object), item_rows(item_rows_object), query(query_object);
+  const Buffer out(out_object, Buffer::kWritableArray);
+  const Pairs<float> pairs = {items.rows<const float>(2),
+                              query.rows<const double>(1),
+                              items.row_stride(),
+                              0,
+                              items.length(1),
+                              item_rows.length(0),
+                              item_rows.rows<const int64_t>(1),
+                              nullptr};
+  const auto* const divisors = lengths.rows<const double>(1);
+  auto* const scores = out.rows<double>(1);
+  if (query.length(0) != pairs.width || out.length(0) != pairs.count || lengths.length(0) != items.length(0)) {
+    raise_value_error("there must be one length for each item and one score for each pair");
+  }
+  bool is_inside;
+  {
+    const ReleasedGil gil;
+    is_inside = all_below(pairs.item_rows, pairs.count, items.length(0));
+    if (is_inside) score_divided(pairs, divisors, scores);
+  }
+  if (!is_inside) raise_value_error("a row number is outside the items or the queries");
+  Py_RETURN_NONE;
+}
+
 PyObject* score_pairs(PyObject* arguments) {
   PyObject *items, *item_rows, *queries, *query_rows, *out;
   parse_arguments(arguments, "OOOOO:score_pairs", &items, &item_rows, &queries, &query_rows, &out);
@@ -126,6 +180,7 @@ PyObject* score_pairs(PyObject* arguments) {
 
 PyMethodDef methods[] = {
     method<score_rows>("score_rows", "See fallback.pair_scoring.score_rows."),
+    method<score_divided_rows>("score_divided_rows", "See fallback.pair_scoring.score_divided_rows."),
     method<score_pairs>("score_pairs", "See fallback.pair_scoring.score_pairs."),
     {},
 };

@@ -17,6 +17,7 @@
 
 namespace goldrank {
 
+using std::int16_t;
 using std::int32_t;
 using std::int64_t;
 using std::size_t;
@@ -85,8 +86,11 @@ class Buffer {
     if constexpr (std::is_same_v<Type, int64_t>) {
       return format[0] == 'q' || (format[0] == 'l' && view_.itemsize == sizeof(int64_t));
     }
-    constexpr char code = std::is_same_v<Type, float> ? 'f' : std::is_same_v<Type, double> ? 'd' : 'H';
-    static_assert(code != 'H' || std::is_same_v<Type, uint16_t> || std::is_same_v<Type, int64_t>);
+    if constexpr (std::is_same_v<Type, int32_t>) {
+      return format[0] == 'i' || (format[0] == 'l' && view_.itemsize == sizeof(int32_t));
+    }
+    constexpr char code = code_of<Type>();
+    static_assert(code != 0 || std::is_same_v<Type, int64_t>);
     return format[0] == code;
   }
 
@@ -110,6 +114,18 @@ class Buffer {
   }
 
  private:
+  // The code of a type in the formats of the struct module; 0 if it is not supported.
+  template <class Number>
+  static constexpr char code_of() {
+    if (std::is_same_v<Number, float>) return 'f';
+    if (std::is_same_v<Number, double>) return 'd';
+    if (std::is_same_v<Number, uint8_t>) return 'B';
+    if (std::is_same_v<Number, uint16_t>) return 'H';
+    if (std::is_same_v<Number, int16_t>) return 'h';
+    if (std::is_same_v<Number, int32_t>) return 'i';
+    return 0;
+  }
+
   template <class Number>
   void expect(int dimensions) const {
     if (view_.ndim != dimensions || !holds<Number>()) {
@@ -128,17 +144,17 @@ class ReleasedGil {
   ReleasedGil(const ReleasedGil&) = delete;
   ReleasedGil& operator=(const ReleasedGil&) = delete;
 
-  // Calls a function that needs the GIL and does not throw.
+  // Calls a function that needs the GIL and does not throw, from any thread.
   template <class Function>
   auto with_gil(Function function) {
-    PyEval_RestoreThread(state_);
+    const PyGILState_STATE state = PyGILState_Ensure();
     const auto result = function();
-    state_ = PyEval_SaveThread();
+    PyGILState_Release(state);
     return result;
   }
 
  private:
-  PyThreadState* state_;
+  PyThreadState* const state_;
 };
 
 // No C++ exception may pass through the interpreter.

@@ -113,50 +113,63 @@ inline Fields split_line(const char*& at, const char* end, Py_ssize_t value_colu
   return fields;
 }
 
-#if defined(GOLDRANK_SSE2)
 inline int lowest_bit(uint64_t bits) {
-#if defined(_MSC_VER)
+#if defined(_MSC_VER) && !defined(__clang__)
   unsigned long index;
+#if defined(_WIN64)
   _BitScanForward64(&index, bits);
+#else
+  if (!_BitScanForward(&index, static_cast<uint32_t>(bits))) {
+    _BitScanForward(&index, static_cast<uint32_t>(bits >> 32));
+    index += 32;
+  }
+#endif
   return static_cast<int>(index);
 #else
   return __builtin_ctzll(bits);
 #endif
 }
-#endif
 
-// Writes the position of every white-space byte to `out`, which must have room for seven more than there are.
-inline const char** find_spaces(const char* at, const char* end, const char** out) {
+// Which of 64 bytes are white space and which are line ends: the lowest bit stands for the first byte.
+struct BlockMasks {
+  uint64_t spaces = 0, newlines = 0;
+};
+
+constexpr std::ptrdiff_t kBlockBytes = 64;
+
+GOLDRANK_INLINE BlockMasks mask_block(const char* at) {
+  BlockMasks masks;
 #if defined(GOLDRANK_SSE2)
   const __m128i blank = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t'), span = _mm_set1_epi8('\r' - '\t');
-  for (; end - at >= 64; at += 64) {
-    uint64_t mask = 0;
-    __m128i minus_count = _mm_setzero_si128();
-    for (int part = 0; part < 4; ++part) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16 * part));
-      const __m128i above_tab = _mm_sub_epi8(bytes, tab);
-      const __m128i is_control = _mm_cmpeq_epi8(_mm_min_epu8(above_tab, span), above_tab);
-      const __m128i is_white = _mm_or_si128(_mm_cmpeq_epi8(bytes, blank), is_control);
-      mask |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(is_white))} << (16 * part);
-      minus_count = _mm_add_epi8(minus_count, is_white);
-    }
-    const __m128i sums = _mm_sad_epu8(_mm_sub_epi8(_mm_setzero_si128(), minus_count), _mm_setzero_si128());
-    const int count = _mm_cvtsi128_si32(sums) + _mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
-    // Eight at a time, some of them in vain: a loop of exactly `count` steps would be mispredicted in most blocks.
-    for (int written = 0; written < count; written += 8) {
-      for (int next = 0; next < 8; ++next) {
-        out[written + next] = at + lowest_bit(mask | uint64_t{1} << 63);
-        mask &= mask - 1;
-      }
-    }
-    out += count;
+  const __m128i newline = _mm_set1_epi8('\n');
+  for (int part = 0; part < 4; ++part) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16 * part));
+    const __m128i above_tab = _mm_sub_epi8(bytes, tab);
+    const __m128i is_control = _mm_cmpeq_epi8(_mm_min_epu8(above_tab, span), above_tab);
+    const __m128i is_white = _mm_or_si128(_mm_cmpeq_epi8(bytes, blank), is_control);
+    masks.spaces |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(is_white))} << (16 * part);
+    const int newlines = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, newline));
+    masks.newlines |= uint64_t{static_cast<uint32_t>(newlines)} << (16 * part);
+  }
+#elif defined(GOLDRANK_LITTLE_ENDIAN)
+  // Eight bytes at a time; the sums cannot carry from one byte into the next, because their operands are below 128.
+  constexpr uint64_t each = 0x0101010101010101u, low = 0x7F * each, high = 0x80 * each;
+  const auto is_zero = [=](uint64_t word) { return ~(((word & low) + low) | word) & high; };
+  const auto gather = [=](uint64_t flags) { return (flags >> 7) * 0x0102040810204080u >> 56; };
+  for (int part = 0; part < 8; ++part) {
+    const uint64_t word = load<uint64_t>(at + 8 * part);
+    const uint64_t from_tab = (word & low) + (0x80 - '\t') * each, above_return = (word & low) + (0x7F - '\r') * each;
+    const uint64_t is_control = from_tab & ~above_return & ~word & high;
+    masks.spaces |= gather(is_control | is_zero(word ^ ' ' * each)) << (8 * part);
+    masks.newlines |= gather(is_zero(word ^ '\n' * each)) << (8 * part);
+  }
+#else
+  for (int byte = 0; byte < kBlockBytes; ++byte) {
+    masks.spaces |= uint64_t{is_space(at[byte])} << byte;
+    masks.newlines |= uint64_t{at[byte] == '\n'} << byte;
   }
 #endif
-  for (; at != end; ++at) {
-    *out = at;
-    out += is_space(*at);
-  }
-  return out;
+  return masks;
 }
 
 // Reads rows one after another until the data end or a line has a fault.
@@ -164,12 +177,13 @@ template <class Shape>
 class LineReader {
  public:
   LineReader(string_view data, Shape shape, ReleasedGil& gil)
-      : begin_(data.data()), line_(begin_), chunk_end_(line_), end_(line_ + data.size()), shape_(shape), gil_(gil) {}
+      : begin_(data.data()), line_(begin_), end_(line_ + data.size()), shape_(shape), gil_(gil) {}
 
-  bool next(Row& row) {
-    while (line_ != chunk_end_ || index_chunk()) {
+  GOLDRANK_INLINE bool next(Row& row) {
+    while (line_ != end_) {
       const char* const line = line_;
-      const Fields fields = is_regular() ? split_regular() : split_any();
+      Fields fields;
+      if (!split_regular(fields)) fields = split_line(line_, end_, shape_.value_column);
       if (fields.count == 0) continue;
       if (fields.count != shape_.width) {
         // A space in the item id shifts the columns, so that the column of the rank holds text. That is an error, not a
@@ -180,9 +194,11 @@ class LineReader {
         }
         ++long_lines_;
       }
-      const NumberKind number = parse_number(fields.value, row.value, gil_);
-      if (number == NumberKind::malformed) return stop({line, FaultKind::number, fields.value});
-      if (number == NumberKind::nonfinite) return stop({line, FaultKind::nonfinite, fields.value});
+      if (!parse_plain_decimal(fields.value, row.value)) {
+        const NumberKind number = parse_number(fields.value, row.value, gil_);
+        if (number == NumberKind::malformed) return stop({line, FaultKind::number, fields.value});
+        if (number == NumberKind::nonfinite) return stop({line, FaultKind::nonfinite, fields.value});
+      }
       row.query = fields.query;
       row.item = fields.item;
       row.rank = fields.rank;
@@ -196,71 +212,67 @@ class LineReader {
   Py_ssize_t long_lines() const { return long_lines_; }
 
  private:
-  static constexpr std::ptrdiff_t kChunkBytes = 8192;
-
   bool stop(const LineFault& fault) {
     fault_ = fault;
     return false;
   }
 
-  // Finds the white space of the next whole lines at once, which is much faster than token by token.
-  bool index_chunk() {
-    if (line_ == end_) return false;
-    chunk_end_ = end_;
-    if (end_ - line_ > kChunkBytes) {
-      chunk_end_ = line_ + kChunkBytes;
-      while (chunk_end_ != line_ && chunk_end_[-1] != '\n') --chunk_end_;
-      if (chunk_end_ == line_) {
-        const void* newline = std::memchr(line_ + kChunkBytes, '\n', static_cast<size_t>(end_ - line_ - kChunkBytes));
-        chunk_end_ = newline == nullptr ? end_ : static_cast<const char*>(newline) + 1;
-      }
-    }
-    const size_t room = static_cast<size_t>(chunk_end_ - line_) + 9;
-    if (spaces_.size() < room) spaces_.resize(room);
-    space_ = spaces_.data();
-    spaces_end_ = find_spaces(line_, chunk_end_, spaces_.data());
-    if (chunk_end_ == end_ && end_[-1] != '\n') *spaces_end_++ = end_;
+  static constexpr Py_ssize_t kMostColumns = 16;
+
+  Fields fields_between(const char* const* ends) const {
+    const auto field = [&](Py_ssize_t column) { return between(ends[column - 1] + 1, ends[column]); };
+    return {between(line_, ends[0]), field(2), field(TableShape::kRankColumn), field(shape_.value_column), shape_.width};
+  }
+
+  // Splits a line that has one white-space byte after each of its columns and no other, except for a carriage return
+  // before the line end. Returns false for any other line and for one in the last bytes of the data.
+  GOLDRANK_INLINE bool split_regular(Fields& fields) {
+    if (end_ - line_ < kBlockBytes || shape_.width > kMostColumns) return false;
+    const BlockMasks masks = mask_block(line_);
+    if (masks.newlines == 0) return split_long(fields);
+    const int newline = lowest_bit(masks.newlines);
+    const uint64_t last = uint64_t{1} << (newline - (newline > 0 && line_[newline - 1] == '\r'));
+    // The ends of the columns from each column on.
+    uint64_t ends[kMostColumns];
+    ends[0] = (masks.spaces & (last - 1)) | last;
+    const bool has_empty_column = (ends[0] & (ends[0] << 1 | 1)) != 0;
+    for (Py_ssize_t column = 1; column < shape_.width; ++column) ends[column] = ends[column - 1] & (ends[column - 1] - 1);
+    if (has_empty_column || ends[shape_.width - 1] != last) return false;
+    const char* positions[kMostColumns];
+    for (Py_ssize_t column = 0; column < shape_.width; ++column) positions[column] = line_ + lowest_bit(ends[column]);
+    fields = fields_between(positions);
+    line_ += newline + 1;
     return true;
   }
 
-  // Returns true if the line has one white-space byte after each of its columns and no other.
-  bool is_regular() const {
-    if (spaces_end_ - space_ < shape_.width) return false;
-    const char* const last = space_[shape_.width - 1];
-    if (space_[0] == line_) return false;
-    for (Py_ssize_t column = 1; column < shape_.width; ++column) {
-      if (space_[column] - space_[column - 1] < 2 || *space_[column - 1] == '\n') return false;
+  // The same for a line that is longer than a block.
+  bool split_long(Fields& fields) {
+    const char* ends[kMostColumns];
+    Py_ssize_t column = 0;
+    for (const char* block = line_; end_ - block >= kBlockBytes; block += kBlockBytes) {
+      for (uint64_t spaces = mask_block(block).spaces; spaces != 0; spaces &= spaces - 1) {
+        const char* const at = block + lowest_bit(spaces);
+        const bool is_empty = at == (column == 0 ? line_ : ends[column - 1] + 1);
+        const bool is_return = is_empty && *at == '\n' && at[-1] == '\r';
+        if (is_empty ? !is_return || column != shape_.width : column == shape_.width) return false;
+        if (!is_empty) ends[column++] = at;
+        if (*at != '\n') continue;
+        if (column != shape_.width) return false;
+        fields = fields_between(ends);
+        line_ = at + 1;
+        return true;
+      }
     }
-    return last == end_ || *last == '\n';
-  }
-
-  Fields split_regular() {
-    const auto field = [&](Py_ssize_t column) { return between(space_[column - 1] + 1, space_[column]); };
-    const Fields fields = {between(line_, space_[0]), field(2), field(TableShape::kRankColumn),
-                           field(shape_.value_column), shape_.width};
-    space_ += shape_.width;
-    line_ = space_[-1] == end_ ? end_ : space_[-1] + 1;
-    return fields;
-  }
-
-  Fields split_any() {
-    const Fields fields = split_line(line_, end_, shape_.value_column);
-    while (space_ != spaces_end_ && *space_ < line_) ++space_;
-    return fields;
+    return false;
   }
 
   const char* const begin_;
   const char* line_;
-  const char* chunk_end_;
   const char* const end_;
   const Shape shape_;
   ReleasedGil& gil_;
   std::optional<LineFault> fault_;
   Py_ssize_t long_lines_ = 0;
-  // The white space of the current chunk, and how much of it has been passed.
-  std::vector<const char*> spaces_;
-  const char** space_ = nullptr;
-  const char** spaces_end_ = nullptr;
 };
 
 }  // namespace goldrank

@@ -4,9 +4,15 @@
 
 #if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__)
 #define GOLDRANK_WIDEST_REGISTERS __attribute__((target_clones("avx512f", "avx2", "default")))
-// What such a function calls must be inlined, to be compiled for the same registers.
-#define GOLDRANK_INLINE inline __attribute__((always_inline))
 #else
 #define GOLDRANK_WIDEST_REGISTERS
+#endif
+
+// What a function with GOLDRANK_WIDEST_REGISTERS calls must be inlined, to be compiled for the same registers.
+#if defined(__GNUC__)
+#define GOLDRANK_INLINE inline __attribute__((always_inline))
+#elif defined(_MSC_VER)
+#define GOLDRANK_INLINE __forceinline
+#else
 #define GOLDRANK_INLINE inline
 #endif

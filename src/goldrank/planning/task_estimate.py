@@ -41,7 +41,7 @@ class TaskEstimate:
     items: int
     queries: int | None = None
     words: float | None = None
-    """Mean words of an item's text."""
+    """Mean words of the text of an item, or of a chunk."""
     empty: int | None = None
     """Empty texts among items and queries."""
     cost: ModelCost = ModelCost()
@@ -51,14 +51,19 @@ def estimate_task(model: str, data: TaskData, constants: Constants) -> TaskEstim
     """Estimate one model on a task; for a task without rankings only the size is known."""
     if not isinstance(data, RankingData):
         return TaskEstimate(len(data))
+    if not data.collection.has_texts:
+        # The rankings are looked up in files.
+        return TaskEstimate(len(data), len(data.query_ids))
+    documents, data = len(data), data.in_chunks
     sample = list(islice((text for batch in data.item_batches() for text in batch), _SAMPLE))
     words = float(np.mean([len(text.split()) for text in sample])) if sample else 0.0
     cost = _Sample(data, sample, words, constants).cost(model)
     if cost.seconds is not None and (scorer := data.settings.rerank) is not None:
-        pairs = len(data.query_ids) * min(data.settings.rerank_depth, len(data))
+        chunks_per_document = len(data) / max(1, documents)
+        pairs = len(data.query_ids) * min(data.settings.rerank_depth, documents) * chunks_per_document
         reranking = _pair_seconds(load_pair_scorer(scorer), sample) * pairs
         cost = ModelCost(cost.dimension, cost.seconds + reranking, cost.memory)
-    return TaskEstimate(len(data), len(data.query_ids), words, sum(data.empty_texts), cost)
+    return TaskEstimate(documents, len(data.query_ids), words, sum(data.empty_texts), cost)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -11,11 +11,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from goldrank.analysis.meta import families_by_name
-from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.comparing import Comparison, compare_hits
+from goldrank.errors import DataWarning, InputError, shorten, unknown_name
 from goldrank.hits import Hits
-from goldrank.io.column_names import listing, normal
+from goldrank.io.column_names import FieldRoles, listing, normal
 from goldrank.io.files import display_name, read_bytes, run_names
 from goldrank.io.formats.delimited import split_rows
+from goldrank.io.labels import assign_labels, refuse_shared_names
 from goldrank.masked.names.aliases import GivenAliases, aliases_of
 from goldrank.masked.scoring.levels import Rules, score_predictions
 from goldrank.masked.scoring.profiles import READINGS
@@ -24,11 +26,14 @@ from goldrank.reporting.figures.comparison import NAMES as RANKS
 from goldrank.reporting.figures.comparison import OF_ONE, make_figures
 from goldrank.reporting.figures.description import Figure, LeftOut, split_left_out
 from goldrank.reporting.figures.masked import FIGURES, MaskedRun, accuracy_by_column
+from goldrank.reporting.figures.palette import number_runs
 from goldrank.reporting.render.matplotlib_files import draw, require_matplotlib
 from goldrank.reporting.render.themes import Size, Theme
 from goldrank.runs import stored_scores
+from goldrank.runs.file_runs import Corpus, given_runs
 from goldrank.runs.masked import score_stored_run
-from goldrank.runs.prediction_files import expand, named_size, predictions_of
+from goldrank.runs.prediction_files import FilePredictions, expand, named_size
+from goldrank.runs.run import was_given_every_query
 from goldrank.runs.stored_scores import distinct_names, find_runs
 from goldrank.scoring import Metrics, score_hits
 from goldrank.store import Store, StoredRun
@@ -52,6 +57,8 @@ class Plots(Result):
     """What a reader should know of the files of predictions, one sentence each."""
     theme: Theme = "light"
     size: Size = "double"
+    warnings: tuple[DataWarning, ...] = ()
+    """What makes the scores of run files misleading."""
 
     def save(
         self, folder: str | PathLike[str], format: str = "png", on_file: Callable[[Path], None] = lambda path: None
@@ -94,6 +101,11 @@ def plot(
     runs: Any,
     output: str | PathLike[str] | None = None,
     *,
+    gold: Any = None,
+    corpus: Corpus | None = None,
+    gold_format: str | None = None,
+    run_format: str | None = None,
+    scores: str | None = None,
     figures: Sequence[str] | None = None,
     metrics: Metrics = None,
     profile: str | None = None,
@@ -110,13 +122,19 @@ def plot(
     theme: Theme = "light",
     size: Size = "double",
     store: Store | str | PathLike[str] | None = None,
+    labels: Mapping[str, str] | None = None,
     on_file: Callable[[Path], None] = lambda path: None,
 ) -> Plots:
     """Draw figures of runs, without a model.
 
     Args:
-        runs: Keys of stored runs, stored runs, the result of `run`, or files and folders of masked predictions.
+        runs: Keys of stored runs, stored runs, the result of `run`, or files and folders of masked predictions. With
+            *gold*: run files, or a mapping of names to runs or files.
         output: The folder to write into; None writes nothing. A notebook shows the figures either way.
+        gold: The gold of run files: a file, or data as in `score`.
+        corpus: Of run files: the number of items in the corpus, their ids, or a file with one id per line.
+        gold_format, run_format: The formats of files; by default recognised by their content.
+        scores: What the scores of run files mean: ``similarity``, ``distance`` or ``ignore``.
         figures: Their names (``goldrank plot --help``); by default all that the runs allow.
         metrics, profile: Of figures of rankings; None for the runs' own. Masked runs know ``source`` and ``strict``.
         unit: What accuracy counts: ``mask``, ``example`` or ``page``.
@@ -128,6 +146,7 @@ def plot(
         theme: ``light`` or ``dark``.
         size: As wide as a ``single`` column of a paper, or as ``double``.
         store: Where keys are looked up.
+        labels: Names of runs in the figures, each with what it stands for: a key, a model or a file.
         on_file: Is given each file as soon as it is written.
 
     Raises:
@@ -137,27 +156,84 @@ def plot(
     >>> boards = goldrank.run("bm25", "wines", store=tempfile.mkdtemp(), limit=5)
     >>> [figure.name for figure in plot(boards, figures=["rank-curve"]).figures]
     ['rank-curve']
+    >>> [figure.name for figure in plot({"a": {"q": {"d": 2, "e": 1}}}, gold={"q": ["d"]}).figures][0]
+    'rank-curve'
     """
     refuse_unknown(figures or ())
-    known = sizes if isinstance(sizes, Mapping) else {} if sizes is None else read_sizes(sizes)
+    size_columns, alias_columns = FieldRoles(), FieldRoles()
+    known = sizes if isinstance(sizes, Mapping) else {} if sizes is None else read_sizes(sizes, size_columns)
     require_matplotlib()
-    notes: list[str] = []
-    stored, files = sources_of(runs, store, notes)
     reading = profile if profile in READINGS else None
     rules = Rules.of(reading, k, pool=pool, matcher=matcher, tier=tier)
-    wanted = _Request(figures, metrics, profile, unit, by, known, rules, aliases_of(aliases), data, notes)
-    drawable, left_out = split_left_out(_figures(stored, files, wanted))
+    names = aliases_of(aliases, alias_columns)
+    notes = [columns.reading for columns in (size_columns, alias_columns) if columns.reading]
+    wanted = _Request(figures, metrics, profile, unit, by, known, rules, names, data, notes)
+    files: dict[str, _PredictionFile] = {}
+    others, of_runs = runs, labels
+    if gold is None:
+        if scores is not None:
+            raise InputError("scores has no effect without gold", remedy="leave it out, or give gold and run files")
+        stored, paths = sources_of(runs, store, notes)
+        others, files = _labelled(stored, paths, labels or {})
+        of_runs = None
+    with given_runs(
+        others,
+        store,
+        gold=gold,
+        corpus=corpus,
+        gold_format=gold_format,
+        run_format=run_format,
+        scores=scores,
+        labels=of_runs,
+    ) as given:
+        drawable, left_out = split_left_out(_figures(given.runs, files, wanted))
+        palette = _palette(given.runs, files, given.store)
     if not drawable:
         reasons = "; ".join(f"{figure.name}: {figure.reason}" for figure in left_out)
         raise InputError(f"nothing can be drawn ({reasons})", remedy="choose other runs or figures")
-    plots = Plots(drawable, left_out, (), tuple(notes), theme, size)
+    drawable = tuple(replace(figure, palette=palette) for figure in drawable)
+    plots = Plots(drawable, left_out, (), tuple(notes), theme, size, given.warnings)
     return plots if output is None else plots.save(output, format, on_file)
+
+
+@dataclass(frozen=True)
+class _PredictionFile:
+    """A file of masked predictions."""
+
+    path: str
+    stem: str
+    """The part of its name that may have the family and the size of the model."""
+
+
+def _labelled(
+    stored: Sequence[StoredRun], paths: Mapping[str, str], labels: Mapping[str, str]
+) -> tuple[list[StoredRun], dict[str, _PredictionFile]]:
+    """Return the stored runs with their labels, and the files of predictions by their labels or names."""
+    names = {run.key: (run.model,) for run in stored} | {path: (name,) for name, path in paths.items()}
+    assigned = assign_labels(labels, names)
+    refuse_shared_names({path: assigned.get(path, name) for name, path in paths.items()}, assigned)
+    return (
+        [replace(run, label=assigned.get(run.key, run.label)) for run in stored],
+        {assigned.get(path, name): _PredictionFile(path, name) for name, path in paths.items()},
+    )
+
+
+def _palette(
+    stored: Mapping[str, StoredRun], files: Iterable[str], store: Store | str | PathLike[str] | None
+) -> dict[str, int]:
+    """Return the looks of all runs, those of the report and the explorer where the store is the same."""
+    groups: dict[str, dict[str, StoredRun]] = {}
+    for key, run in stored.items():
+        groups.setdefault(run.result_kind, {})[key] = run
+    named = {distinct_names(group)[key]: run.model for group in groups.values() for key, run in group.items()}
+    (palette,) = number_runs([named | {name: name for name in files}], Store.open(store).models() if stored else ())
+    return palette
 
 
 def sources_of(
     runs: Any, store: Store | str | PathLike[str] | None, notes: list[str]
-) -> tuple[dict[str, StoredRun], dict[str, str]]:
-    """Return the stored runs by key and the files of predictions by name; skipped files are added to *notes*."""
+) -> tuple[list[StoredRun], dict[str, str]]:
+    """Return the stored runs and the files of predictions by name; skipped files are added to *notes*."""
     listed = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     paths: list[str] = []
     others = []
@@ -169,7 +245,7 @@ def sources_of(
             others += [key for key in expanded if not Path(key).is_file()]
         else:
             others.append(entry)
-    return (find_runs(others, store)[0] if others else {}), run_names(paths)
+    return list(find_runs(others, store)[0].values()) if others else [], run_names(paths)
 
 
 def refuse_unknown(names: Sequence[str]) -> None:
@@ -180,7 +256,9 @@ def refuse_unknown(names: Sequence[str]) -> None:
             raise unknown_name("figure", name, known, "goldrank plot --help")
 
 
-def _figures(runs: Mapping[str, StoredRun], files: Mapping[str, str], wanted: _Request) -> Iterator[Figure | LeftOut]:
+def _figures(
+    runs: Mapping[str, StoredRun], files: Mapping[str, _PredictionFile], wanted: _Request
+) -> Iterator[Figure | LeftOut]:
     masked = {key: run for key, run in runs.items() if run.result_kind == "masked"}
     ranked = {key: run for key, run in runs.items() if run.result_kind == "ranked"}
     names = wanted.figures or ()
@@ -205,14 +283,18 @@ def _rank_figures(ranked: Mapping[str, StoredRun], request: _Request) -> Iterato
     metrics = stored_scores.choose_metrics(ranked, request.metrics, profile, profile_was_given=chosen is not None)
     names = distinct_names(ranked)
     named = {names[key]: of_run for key, of_run in hits.items()}
-    scores = {name: score_hits(of_run, metrics, profile=profile, name=name) for name, of_run in named.items()}
     seconds = {names[key]: run.seconds for key, run in ranked.items() if run.seconds}
     usual = RANKS if len(ranked) > 1 else OF_ONE
     wanted = [name for name in RANKS if name in (request.figures or usual)]
     if reason := _not_comparable(ranked, hits):
         yield from (LeftOut(name, reason) for name in wanted if name not in _SEPARATE)
         wanted = [name for name in wanted if name in _SEPARATE]
-    yield from make_figures(scores, named, seconds=seconds, names=wanted)
+        scores = {name: score_hits(of_run, metrics, profile=profile, name=name) for name, of_run in named.items()}
+        compared = Comparison(scores, [], "randomisation", "holm", "metric", 0.05)
+    else:
+        evaluated = [names[key] for key, run in ranked.items() if was_given_every_query(run)]
+        compared = compare_hits(named, metrics, profile=profile, evaluated=evaluated)
+    yield from make_figures(compared, named, seconds=seconds, names=wanted)
 
 
 def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -> str | None:
@@ -225,7 +307,7 @@ def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -
 
 
 def _masked_figures(
-    masked: Mapping[str, StoredRun], files: Mapping[str, str], request: _Request
+    masked: Mapping[str, StoredRun], files: Mapping[str, _PredictionFile], request: _Request
 ) -> Iterator[Figure | LeftOut]:
     wanted = request.figures
     if wanted is not None and set(wanted) <= set(RANKS) and not request.by:
@@ -259,14 +341,14 @@ def _scored(masked: Mapping[str, StoredRun], request: _Request) -> Iterator[Mask
         )
 
 
-def _scored_files(files: Mapping[str, str], request: _Request) -> Iterator[MaskedRun]:
+def _scored_files(files: Mapping[str, _PredictionFile], request: _Request) -> Iterator[MaskedRun]:
     """Yield the scores of files by their names, with the sizes of a table or of their names."""
-    for name, path in files.items():
-        predictions, notes = predictions_of(path, request.data)
-        scores = score_predictions(predictions, request.rules, aliases=request.aliases)
-        request.notes.extend(f"{path}: {note}".rstrip(".") for note in notes())
-        family, parameters = named_size(name)
-        known = request.sizes.get(name, ModelSize(None, ""))
+    for name, source in files.items():
+        file = FilePredictions.read(source.path, request.data)
+        scores = score_predictions(file.batches, request.rules, aliases=request.aliases)
+        request.notes.extend([*file.readings, *file.notes])
+        family, parameters = named_size(source.stem)
+        known = request.sizes.get(source.stem, ModelSize(None, ""))
         yield MaskedRun(
             name,
             scores,
@@ -284,8 +366,11 @@ class ModelSize:
     family: str
 
 
-def read_sizes(path: str | PathLike[str]) -> dict[str, ModelSize]:
-    """Read sizes and families of models from CSV or TSV with the columns model, parameters and perhaps family."""
+def read_sizes(path: str | PathLike[str], roles: FieldRoles | None = None) -> dict[str, ModelSize]:
+    """Read sizes and families of models from CSV or TSV with the columns model, parameters and perhaps family.
+
+    The role of each column is added to *roles*.
+    """
     data, name = read_bytes(path), display_name(path)
     rows = split_rows(data, name, "tsv" if b"\t" in data.partition(b"\n")[0] else "csv")
     _, header = next(rows, (1, []))
@@ -297,6 +382,9 @@ def read_sizes(path: str | PathLike[str]) -> dict[str, ModelSize]:
                 where=f"{name}:1",
                 remedy="name the columns model, parameters and, if you like, family",
             )
+    if roles is not None:
+        roles.source = name
+        roles.add(header, {cell: normal(cell) for cell in header if normal(cell) in ("model", "parameters", "family")})
     sizes: dict[str, ModelSize] = {}
     for line, row in rows:
         cells = {column: cell.strip() for column, cell in zip(columns, row, strict=True)}

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +36,14 @@ def environment() -> dict[str, Any]:
         "packages": {name: version_of(name).rpartition(" ")[2] for name in _PACKAGES},
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "commit": git_commit(),
-        "command": redact_command(sys.argv[1:]) if sys.argv and sys.argv[0].endswith("goldrank") else "",
+        "command": redact_command(sys.argv[1:]) if _is_command_line(sys.argv) else "",
     }
+
+
+def _is_command_line(arguments: Sequence[str]) -> bool:
+    """Return True if the process is the command `goldrank`, or `python -m goldrank`."""
+    program = Path(arguments[0]) if arguments else Path()
+    return program.stem == "goldrank" or program.parts[-2:] == ("goldrank", "__main__.py")
 
 
 @dataclass(frozen=True)

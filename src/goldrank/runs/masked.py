@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goldrank.encoders.base import is_live
 from goldrank.errors import InputError
 from goldrank.hits import Hits
 from goldrank.io.checkpoints import Checkpoint
@@ -29,7 +29,8 @@ from goldrank.store.texts import MOST_ITEMS, Text
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.evaluation import summary_of
 from goldrank.tasks.ranking.sharding import Sharding
-from goldrank.tasks.task import EvaluationJob
+from goldrank.tasks.task import EvaluationJob, PartCost
+from goldrank.vectors.cache import measure_seconds
 
 if TYPE_CHECKING:
     import pyarrow
@@ -89,11 +90,11 @@ class PredictionJob:
 
     def evaluate(self) -> MaskedEvaluation:
         """Predict every mask."""
-        started = time.perf_counter()
-        guesses = predict_all(self.chunks, self.predictor, k=self.k, context=self.context, checkpoint=self.checkpoint())
-        seconds = time.perf_counter() - started
+        kept = self.checkpoint()
+        with measure_seconds() as elapsed:
+            guesses = predict_all(self.chunks, self.predictor, k=self.k, context=self.context, checkpoint=kept)
         table, joined = join(self.chunks, guesses)
-        return MaskedEvaluation(self, table, joined.sentences(), seconds)
+        return MaskedEvaluation(self, table, joined.sentences(), elapsed.seconds)
 
     def save_texts(self, store: Store) -> None:
         """Store the texts of the examples beside the results, once for each data set."""
@@ -113,6 +114,7 @@ class MaskedEvaluation:
     joined: list[str]
     """Remarks on guesses and examples that could not be matched, one sentence each."""
     seconds: float
+    parts: tuple[PartCost, ...] = ()
 
     @cached_property
     def masked_scores(self) -> MaskedScores:
@@ -158,12 +160,17 @@ class MaskedEvaluation:
         self.job.checkpoint().remove()
 
 
-def predict_run(job: PredictionJob, store: Store, *, overwrite: bool = False) -> Outcome:
-    """Return the stored predictions of a job, or predict and store them; a killed prediction resumes."""
+def predict_run(job: PredictionJob, store: Store, *, overwrite: bool = False, reuse: bool = False) -> Outcome:
+    """Return the stored predictions of a job, or predict and store them; a killed prediction resumes.
+
+    A live predictor predicts again, and its guesses are stored as a dated version, unless *reuse* is set.
+    """
     if overwrite:
         job.checkpoint().remove()
-    evaluation = EvaluationJob(job.task, job.spec, job.inputs(), job.evaluate, job.save_texts)
-    outcome = find_or_evaluate(evaluation, store, "always" if overwrite else "missing")
+    evaluation = EvaluationJob(
+        job.task, job.spec, job.inputs(), job.evaluate, job.save_texts, live=is_live(job.predictor)
+    )
+    outcome = find_or_evaluate(evaluation, store, "always" if overwrite else "missing", reuse=reuse)
     assert outcome is not None
     return outcome
 

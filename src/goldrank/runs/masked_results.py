@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.comparing import Comparison
+from goldrank.encoders.base import is_live
 from goldrank.errors import InputError
+from goldrank.io.column_names import FieldRoles
 from goldrank.io.files import run_names
 from goldrank.masked.examples.chunks import Chunk
 from goldrank.masked.examples.masking import examples_at
@@ -24,7 +26,7 @@ from goldrank.masked.scoring.levels import MaskedScores, Rules, score_prediction
 from goldrank.presentation import Result
 from goldrank.runs.evaluate import Outcome
 from goldrank.runs.masked import PredictionJob, load_stored_predictions, name_examples, predict_run
-from goldrank.runs.prediction_files import expand, predictions_of
+from goldrank.runs.prediction_files import FilePredictions, expand
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store, StoredRun
 from goldrank.tasks.ranking.sharding import Sharding
@@ -36,6 +38,8 @@ class MaskedPredictions(Result, Sequence[Outcome]):
 
     outcomes: tuple[Outcome, ...]
     store: Store
+    readings: tuple[str, ...] = ()
+    """What the fields of the file of examples were read as."""
 
     @property
     def runs(self) -> list[StoredRun]:
@@ -58,6 +62,7 @@ def predict(
     context: Context = "masked",
     limit: int | None = None,
     overwrite: bool = False,
+    reuse: bool = False,
     on_outcome: Callable[[Outcome], None] = lambda outcome: None,
 ) -> MaskedPredictions:
     """Predict every mask with every model, and store the guesses; a killed prediction resumes.
@@ -70,6 +75,7 @@ def predict(
         context: Whether the other masks of an example stay ``masked`` or are ``revealed``.
         limit: Only the first examples.
         overwrite: Predict again what is stored.
+        reuse: Take the stored guesses of live predictors too, such as chat servers, which may have changed since.
         on_outcome: Is given the outcome of each model as soon as it is stored.
 
     >>> import tempfile
@@ -77,13 +83,16 @@ def predict(
     True
     """
     if k < 1:
-        raise InputError(f"-k {k} is less than 1", remedy="give -k 1 or more")
+        raise InputError(f"k is {k}, less than 1", remedy="give 1 or more")
     listed = models if isinstance(models, (list, tuple)) else [models]
     predictors = [load_predictor(model) for model in listed]
+    if reuse and not any(map(is_live, predictors)):
+        raise InputError("reuse has no effect, because no predictor is live", remedy="leave it out")
     if limit is not None and limit < 1:
-        raise InputError(f"--limit {limit} is less than 1", remedy="give a limit of 1 or more")
+        raise InputError(f"limit is {limit}, less than 1", remedy="give 1 or more")
+    fields = FieldRoles()
     if isinstance(data, (str, PathLike)):
-        name, chunks = name_examples(data), list(islice(examples_at(data), limit))
+        name, chunks = name_examples(data), list(islice(examples_at(data, fields), limit))
     else:
         name, chunks = "examples", list(data[:limit])
     place = Store.open(store)
@@ -91,9 +100,9 @@ def predict(
     for model, predictor in zip(listed, predictors, strict=True):
         spec = model if isinstance(model, str) else predictor.identity
         job = PredictionJob(name, chunks, spec, predictor, k, context)
-        outcomes.append(predict_run(job, place, overwrite=overwrite))
+        outcomes.append(predict_run(job, place, overwrite=overwrite, reuse=reuse))
         on_outcome(outcomes[-1])
-    return MaskedPredictions(tuple(outcomes), place)
+    return MaskedPredictions(tuple(outcomes), place, tuple(filter(None, [fields.reading])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,6 +120,8 @@ class MaskedResult(Result):
     original: bool = False
     notes: tuple[str, ...] = ()
     """What a reader should know of the files, one sentence each."""
+    readings: tuple[str, ...] = ()
+    """A line for each table: what its columns were read as, and which of them were ignored."""
 
     @cached_property
     def comparisons(self) -> dict[str, dict[str, Comparison]]:
@@ -166,27 +177,33 @@ def score(
     True
     """
     if not 0 < alpha < 1:
-        raise InputError(f"--alpha {alpha:g} is not between 0 and 1", remedy="give a level such as 0.05")
+        raise InputError(f"alpha is {alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
     place = runs.store if isinstance(runs, MaskedPredictions) and store is None else store
     place = Store.open(place)
     notes: list[str] = []
     sources = _sources(runs, place, notes)
     files = {path: name for name, path in run_names([source for source in sources if isinstance(source, str)]).items()}
     labels = _labels([source for source in sources if isinstance(source, StoredRun)])
-    rules, names = Rules.of(profile, k, pool=pool, matcher=matcher, tier=tier), aliases_of(aliases)
+    rules, alias_columns = Rules.of(profile, k, pool=pool, matcher=matcher, tier=tier), FieldRoles()
+    names = aliases_of(aliases, alias_columns)
+    readings = [alias_columns.reading]
     selection = GroupSelection(groups, page, example)
     scores: dict[str, MaskedScores] = {}
     tables: dict[str, list[GroupTable]] = {}
     for source in sources:
-        remarks: Callable[[], list[str]] = list
+        file: FilePredictions | None = None
         if isinstance(source, StoredRun):
             label, predictions = labels[source.key], load_stored_predictions(source)
         else:
-            label, (predictions, remarks) = files[source], predictions_of(source, data, pad=pad)
+            file = FilePredictions.read(source, data, pad=pad)
+            label, predictions = files[source], file.batches
         scores[label] = score_predictions(selection.watch(predictions), rules, aliases=names, sharding=sharding)
         tables[label] = selection.tables(rules, names)
-        notes += [f"{source}: {remark}".rstrip(".") for remark in remarks()]
-    return MaskedResult(scores, tables, bootstrap, alpha, by, bins, original, tuple(notes))
+        if file is not None:
+            readings += file.readings
+            notes += file.notes
+    distinct = tuple(dict.fromkeys(filter(None, readings)))
+    return MaskedResult(scores, tables, bootstrap, alpha, by, bins, original, tuple(notes), distinct)
 
 
 def _sources(runs: Any, store: Store, notes: list[str]) -> list[str | StoredRun]:

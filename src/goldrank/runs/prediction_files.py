@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.column_names import listing
+from goldrank.io.column_names import FieldRoles, listing
 from goldrank.io.compression import COMPRESSIONS
 from goldrank.io.files import PathLike
 from goldrank.masked.examples.masking import examples_at
 from goldrank.masked.predictions.files import prediction_batches, read_predictions
-from goldrank.masked.predictions.joining import join, masks_by_page
+from goldrank.masked.predictions.joining import Joined, join, masks_by_page
 from goldrank.masked.predictions.rows import Remarks
 from goldrank.store import Store
 
@@ -91,12 +92,37 @@ def named_size(name: str) -> tuple[str, float | None]:
     return (match[1], float(f"{match[2]}.{match[3] or 0}") * 1e9) if match else (name, None)
 
 
-def predictions_of(path: str, data: PathLike | None, *, pad: bool = False) -> tuple[Any, Callable[[], list[str]]]:
-    """Return the predictions of a file, and a function that returns remarks on them once they are read."""
-    remarks = Remarks()
-    if data is None:
-        return prediction_batches(path, pad=pad, remarks=remarks), remarks.sentences
-    chunks = list(examples_at(data))
-    guesses = read_predictions(path, pad=pad, remarks=remarks, pages=masks_by_page(chunks))
-    table, joined = join(chunks, guesses)
-    return table, lambda: [*remarks.sentences(), *joined.sentences()]
+@dataclass(frozen=True, eq=False)
+class FilePredictions:
+    """The predictions of a file; what there is to say about them is known once they are scored."""
+
+    path: str
+    batches: Any
+    """A table, or record batches that are read when they are needed."""
+    remarks: Remarks
+    examples: str = ""
+    """What the fields of the examples were read as."""
+    joined: Joined | None = None
+
+    @classmethod
+    def read(cls, path: str, data: PathLike | None = None, *, pad: bool = False) -> FilePredictions:
+        """Read the predictions of a file, and join them with the examples *data* that they were made for."""
+        remarks = Remarks()
+        if data is None:
+            return cls(path, prediction_batches(path, pad=pad, remarks=remarks), remarks)
+        fields = FieldRoles()
+        chunks = list(examples_at(data, fields))
+        guesses = read_predictions(path, pad=pad, remarks=remarks, pages=masks_by_page(chunks))
+        table, joined = join(chunks, guesses)
+        return cls(path, table, remarks, fields.reading, joined)
+
+    @property
+    def readings(self) -> list[str]:
+        """What the columns of the predictions and of the examples were read as."""
+        return [line for line in (self.remarks.columns.reading, self.examples) if line]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was repaired or did not fit, one sentence each, with the path."""
+        sentences = [*self.remarks.sentences(), *(self.joined.sentences() if self.joined else ())]
+        return [f"{self.path}: {sentence}".rstrip(".") for sentence in sentences]

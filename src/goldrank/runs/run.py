@@ -10,9 +10,9 @@ from os import PathLike
 from typing import Any
 
 from goldrank import stats
-from goldrank.comparing import Comparison, compare_scores
+from goldrank.comparing import Comparison, common_queries, compare_scores, find_flaws
 from goldrank.errors import DataWarning, InputError, unknown_name
-from goldrank.hits import Run
+from goldrank.hits import Hits, Run
 from goldrank.metrics import Conventions, Metric, find_profile, parse_all
 from goldrank.metrics.names import refuse_other_similarity
 from goldrank.presentation import Result
@@ -21,6 +21,7 @@ from goldrank.runs.evaluate import (
     Outcome,
     find_or_evaluate_all,
     prepare_model,
+    refuse_unused_reuse,
     setting_names,
     settings_of,
 )
@@ -28,7 +29,7 @@ from goldrank.runs.score_effects import score_effects
 from goldrank.scoring import Bootstrap, Metrics, Scores, best_first, conventions_of, resolve_conventions, score_hits
 from goldrank.store import ResultKind, Store, StoredRun
 from goldrank.store.rescoring import add_stored_confidence, count_under
-from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.catalogue import find_tasks
 from goldrank.tasks.measurement import MeasuredValue, MeasurementData, stored_values
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.data_quality import DataQuality
@@ -38,6 +39,7 @@ from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task, TaskData
 from goldrank.tasks.unused_settings import command_line_name, refuse_unused
+from goldrank.vectors.cache import live_vectors
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,7 @@ def run(
     tasks: Any,
     store: Store | str | PathLike[str] | None = None,
     *,
+    questions: object = None,
     metrics: Metrics = None,
     profile: str | None = None,
     conventions: Conventions | Mapping[str, Any] | None = None,
@@ -218,6 +221,7 @@ def run(
     alpha: float = 0.05,
     settings: Settings | None = None,
     overwrite: str = "missing",
+    reuse: bool = False,
     sharding: Sharding | None = None,
     report: Callable[[str], None] = lambda line: None,
     on_leaderboard: Callable[[Leaderboard], None] = lambda board: None,
@@ -225,18 +229,22 @@ def run(
 ) -> Leaderboards:
     """Evaluate models on tasks, store every result, and compare the models of each task.
 
-    What is stored already is not evaluated again, so that a killed run resumes where it was. Errors in models, tasks
-    and settings are raised before the first evaluation starts.
+    What is stored already is not evaluated again, so that a killed run resumes where it was. A live model, which may
+    change while its spec stays the same (a server, a search function, a database, an object in memory), is evaluated
+    again, and each of its evaluations is stored as a dated version under the same name. Errors in models, tasks and
+    settings are raised before the first evaluation starts.
 
     Args:
-        models: A model as in `evaluate`, or a list of models.
+        models: A model as in `evaluate`, a list of models, or a mapping of names to models.
         tasks: A task as in `evaluate`, or a list of tasks; a list of records is given as ``[records]``.
         store: A Store, its folder or database URL; by default that of ``$GOLDRANK_STORE``.
+        questions: The questions of each task that is a folder of documents, as in `evaluate`.
         metrics, profile, conventions: Of rankings; None for the task's own.
         bootstrap: The settings of the intervals.
         alpha: The level of significance.
         settings: How models are evaluated.
         overwrite: ``missing``, ``always`` (evaluate everything anew) or ``never`` (show what is stored).
+        reuse: Take the newest stored result, or else the cached vectors, of live models too.
         sharding: The cluster that encodes and searches; None is this process.
         report: Is told what is being done.
         on_leaderboard: Is given each leaderboard as soon as it is complete.
@@ -252,16 +260,20 @@ def run(
         raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
     refuse_other_similarity(measures.metrics or (), chosen.similarity)
     place = Store.open(store)
-    models, tasks = (given if isinstance(given, (list, tuple)) else [given] for given in (models, tasks))
-    loaded, prepared = prepare(models, tasks, chosen, sharding, measures)
+    if not isinstance(models, (list, tuple, Mapping)):
+        models = [models]
+    tasks = tasks if isinstance(tasks, (list, tuple)) else [tasks]
+    loaded, prepared = prepare(models, tasks, chosen, sharding, measures, questions)
+    refuse_unused_reuse(reuse, loaded, prepared)
     boards = []
-    for data in prepared:
-        if sharding is not None and data.task.result_kind == "measured":
-            report(f"{data.task.name} is measured on this machine, because it ranks nothing")
-        quality = data.inspect()
-        outcomes, missing = find_or_evaluate_all(data, loaded, quality, place, overwrite, report)
-        boards.append(_LEADERBOARDS[data.task.result_kind](data, outcomes, missing, quality, measures))
-        on_leaderboard(boards[-1])
+    with live_vectors((encoder for model in loaded for encoder in model.live_encoders), reuse=reuse):
+        for data in prepared:
+            if sharding is not None and data.task.result_kind == "measured":
+                report(f"{data.task.name} is measured on this machine, because it ranks nothing")
+            quality = data.inspect()
+            outcomes, missing = find_or_evaluate_all(data, loaded, quality, place, overwrite, report, reuse=reuse)
+            boards.append(_LEADERBOARDS[data.task.result_kind](data, outcomes, missing, quality, measures))
+            on_leaderboard(boards[-1])
     return Leaderboards(tuple(boards), place)
 
 
@@ -287,11 +299,12 @@ def settings_and_measures(
 
 
 def prepare(
-    models: Sequence[Any],
+    models: Sequence[Any] | Mapping[str, Any],
     tasks: Sequence[object],
     settings: Settings,
     sharding: Sharding | None = None,
     measures: Measures = Measures(),  # noqa: B008 - frozen
+    questions: object = None,
 ) -> tuple[list[Model], list[TaskData]]:
     """Load all models and read all tasks; raise InputError for a setting that has no effect on any of them."""
     if not models or not tasks:
@@ -299,14 +312,20 @@ def prepare(
             f"there is no {'task' if models else 'model'} to evaluate",
             remedy="give -m MODEL and -t TASK (goldrank list models, goldrank list tasks)",
         )
-    loaded = [prepare_model(model, settings) for model in models]
+    # Names of tasks are checked first: loading a model may take minutes.
+    known_tasks = find_tasks(tasks, questions)
+    named = models.items() if isinstance(models, Mapping) else ((None, model) for model in models)
+    loaded = [prepare_model(model, settings, name) for name, model in named]
     specs = [model.spec for model in loaded]
     if len(set(specs)) != len(specs):
         repeated = next(spec for spec in specs if specs.count(spec) > 1)
-        raise InputError(f"the model {repeated} is given twice", remedy="name each model once")
+        raise InputError(
+            f"the model {repeated} is given twice",
+            remedy="name each model once; in Python, give different models of one class as {name: model}",
+        )
     prepared = []
-    for task in tasks:
-        data = find_task(task).load(settings, sharding)
+    for task in known_tasks:
+        data = task.load(settings, sharding)
         for model in loaded:
             data.check(model)
         prepared.append(data)
@@ -346,14 +365,34 @@ def compare_rankings(data: RankingData, outcomes: Sequence[Outcome], measures: M
     """Compare all models with each other, the best first by the first metric."""
     scoring = measures.scoring(data)
     scores = {outcome.model: score_outcome(outcome, scoring) for outcome in outcomes}
-    compared = compare_scores(scores, alpha=measures.alpha, bootstrap=measures.bootstrap)
+    decided = "missing" in measures.conventions
+    coverage = {model: model_scores.counts.coverage for model, model_scores in scores.items()}
+    evaluated = [outcome.model for outcome in outcomes if was_given_every_query(outcome.stored)]
+    flaws, left_out = find_flaws(coverage, decided=decided, evaluated=evaluated), None
+    if scoring.conventions.missing == "skip" and any(answered < queries for answered, queries, *_ in coverage.values()):
+        hits = {outcome.model: _hits_of(outcome, scoring) for outcome in outcomes}
+        hits, left_out = common_queries(hits, () if decided else flaws)
+        scores = {model: scoring.score(model_hits, model) for model, model_hits in hits.items()}
+    compared = compare_scores(scores, left_out, alpha=measures.alpha, bootstrap=measures.bootstrap, flaws=flaws)
     return replace(compared, scores=best_first(scores))
+
+
+def was_given_every_query(run: StoredRun) -> bool:
+    """Return True if a model computed its rankings, so that a query without results is its answer.
+
+    The rankings of a run file may be incomplete instead.
+    """
+    # The spec, and the identity of a model that has a label instead.
+    return not any("run:" in str(run.inputs.get(name, run.model)) for name in ("model", "model_identity"))
 
 
 def score_outcome(outcome: Outcome, scoring: Scoring) -> Scores:
     """Return the scores of a model, computed from its stored hits unless the evaluation has computed them already."""
     if outcome.scores is not None and scoring.is_of(outcome.scores):
         return outcome.scores
+    return scoring.score(_hits_of(outcome, scoring), outcome.model)
+
+
+def _hits_of(outcome: Outcome, scoring: Scoring) -> Hits:
     hits = count_under(outcome.stored, scoring.conventions).hits
-    hits = add_stored_confidence(hits, outcome.stored, scoring.metrics, scoring.conventions)
-    return scoring.score(hits, outcome.model)
+    return add_stored_confidence(hits, outcome.stored, scoring.metrics, scoring.conventions)

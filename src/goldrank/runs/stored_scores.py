@@ -10,6 +10,7 @@ from typing import Any
 
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Hits
+from goldrank.io.labels import assign_labels, refuse_shared_names
 from goldrank.masked.scoring.profiles import READINGS, SOURCE
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.runs.masked import mask_hits
@@ -49,6 +50,17 @@ def find_runs(runs: Any, store: Store | str | PathLike[str] | None = None) -> tu
                 raise InputError(f"the run {run.key} is given twice", remedy="name each run once")
             by_key[run.key] = run
     return by_key, place
+
+
+def label_runs(runs: StoredRuns, labels: Mapping[str, str]) -> dict[str, StoredRun]:
+    """Return the runs with their labels, by key.
+
+    Args:
+        runs: The runs, by key.
+        labels: What each label stands for: a key, the beginning of one, or a model.
+    """
+    assigned = assign_labels(labels, {key: (run.model,) for key, run in runs.items()})
+    return {key: replace(run, label=assigned.get(key, run.label)) for key, run in runs.items()}
 
 
 def choose_profile(runs: StoredRuns, name: str | None) -> Profile:
@@ -160,11 +172,26 @@ def _gold(hits: Hits) -> tuple[list[str], list[int], list[str], list[float]]:
 
 
 def distinct_names(runs: StoredRuns) -> dict[str, str]:
-    """Return a name for each run: its model, with as much of its task and settings as makes the names distinct."""
+    """Return a name for each run: its label, or its model with what makes the names distinct (settings, date, key).
+
+    Raises:
+        InputError: A label stands for several runs, or is the name of another run.
+    """
+    labels = {key: run.label for key, run in runs.items() if run.label}
+    others = _distinct_models({key: run for key, run in runs.items() if key not in labels})
+    names = {key: labels.get(key) or others[key] for key in runs}
+    refuse_shared_names(names, labels)
+    return names
+
+
+def _distinct_models(runs: StoredRuns) -> dict[str, str]:
     names = {key: run.model for key, run in runs.items()}
     for field in ("task", "context", "k"):
         values = {key: str(run.inputs.get(field, run.task if field == "task" else "")) for key, run in runs.items()}
         if len(set(values.values())) > 1:
             names = {key: f"{name}, {field}={values[key]}" for key, name in names.items()}
+    dates = {key: f"{run.evaluated:%Y-%m-%d %H:%M:%S} UTC" for key, run in runs.items() if run.evaluated is not None}
+    repeated = {name for name, count in Counter(names.values()).items() if count > 1}
+    names = {key: f"{name}, {dates[key]}" if name in repeated and key in dates else name for key, name in names.items()}
     repeated = {name for name, count in Counter(names.values()).items() if count > 1}
     return {key: f"{name} ({key})" if name in repeated else name for key, name in names.items()}

@@ -40,6 +40,7 @@ from goldrank.stats.paired import (
     mcnemar,
     paired_test,
     randomisation_test,
+    randomisation_tests,
     t_test,
     wilcoxon,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "paired_test",
     "permutation_p_values",
     "randomisation_test",
+    "randomisation_tests",
     "resampled_interval",
     "sign_change",
     "smallest_detectable",

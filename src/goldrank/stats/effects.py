@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from goldrank.errors import InputError
-from goldrank.stats.resampling import Floats
+from goldrank.stats.resampling import Floats, exact_sum
 
 Name = TypeVar("Name")
 
@@ -64,7 +64,7 @@ def effect_size(d: Floats) -> float:
         return math.nan
     if not d.any():
         return 0.0
-    mean, spread = math.fsum(d) / len(d), float(np.std(d, ddof=1))
+    mean, spread = exact_sum(d) / len(d), float(np.std(d, ddof=1))
     return mean / spread if spread > 0 else math.copysign(math.inf, mean)
 
 

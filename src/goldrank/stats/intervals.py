@@ -11,7 +11,7 @@ import numpy as np
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.stats.abstention import abstention_area, resampled_areas
-from goldrank.stats.resampling import Floats, bootstrap_means, bootstrap_medians
+from goldrank.stats.resampling import Floats, bootstrap_means, bootstrap_medians, exact_sum
 
 if TYPE_CHECKING:
     from goldrank.metrics.definition import Aggregate
@@ -21,6 +21,8 @@ GEOMETRIC_FLOOR = 1e-5
 
 _AGGREGATES = ("mean", "geometric", "median", "sum", "nauc")
 _METHODS = ("bca", "percentile")
+# So many columns share their resamples that drawing them takes little time, and so few that they fit into memory.
+_RATIOS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,12 @@ def aggregate(values: Floats, weights: Floats | None = None, how: Aggregate = "m
     if not len(values):
         return math.nan
     if how == "sum":
-        return math.fsum(values)
+        return exact_sum(values)
     if how == "median":
         return float(np.median(values))
-    total = math.fsum(weights)
     if how == "geometric":
-        return math.exp(math.fsum(weights * _logs(values)) / total)
-    return math.fsum(weights * values) / total
+        return math.exp(exact_sum(weights * _logs(values)) / exact_sum(weights))
+    return exact_sum(weights * values) / exact_sum(weights)
 
 
 def intervals(
@@ -236,7 +237,7 @@ class _Ratio:
 
     @property
     def estimate(self) -> float:
-        return math.fsum(self.weights * self.x) / math.fsum(self.weights)
+        return exact_sum(self.weights * self.x) / exact_sum(self.weights)
 
 
 def _ratio(values: Floats, weights: Floats) -> _Ratio:
@@ -248,6 +249,9 @@ def _ratio(values: Floats, weights: Floats) -> _Ratio:
 
 def _bootstrap_ratios(ratios: list[_Ratio], resamples: int, seed: int) -> list[Floats]:
     """Compute Σwx / Σw of every ratio over the same resamples; NaN in resamples without any weight."""
+    if len(ratios) > _RATIOS_AT_ONCE:
+        parts = [ratios[start : start + _RATIOS_AT_ONCE] for start in range(0, len(ratios), _RATIOS_AT_ONCE)]
+        return [result for part in parts for result in _bootstrap_ratios(part, resamples, seed)]
     quantities: list[Floats] = []
     for ratio in ratios:
         quantities += [ratio.x] if ratio.uniform else [ratio.weights * ratio.x, ratio.weights]

@@ -1,4 +1,4 @@
-"""Bootstrap means and medians from exact multinomial resampling counts, fast in plain numpy.
+"""Bootstrap means and medians from exact multinomial resampling counts.
 
 A bootstrap resample of n queries is a vector of counts with the law multinomial(n; 1/n, …, 1/n). Drawing n
 indices and gathering n values per resample and metric spends most of its time in random memory access. Here
@@ -28,6 +28,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from goldrank import native
 from goldrank.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -36,12 +37,20 @@ Counts = NDArray[np.uint8]
 # Counts in memory at a time: few enough that a chunk of bytes stays in a core's cache. Part of the definition
 # of the random stream, like the seed: changing it changes every interval within its Monte Carlo error.
 _CHUNK = 1 << 19
-# BLAS computes a product this small without packing its operands, which would cost more than the product.
-_PRODUCT_BLOCK = 1 << 16
+# Values that do not fit into this many bytes are read from main memory. So that they are read less often, more
+# resamples are multiplied at a time: this many, if their counts fit into so many bytes.
+_CACHE, _JOINED_ROWS, _JOINED = 1 << 23, 64, 1 << 23
 # Standard deviations by which the Poisson totals are aimed below n: more means more topping up, fewer means
 # more rows discarded; the cost is flat around here.
 _MARGIN = 2.5
 _TINY, _SCALED_UP = 2.0**-800, 600
+
+
+def exact_sum(values: Floats) -> float:
+    """Return the exactly rounded sum, which does not depend on the order of the values."""
+    if len(values) and (values == values[0]).all() and values[0] == 1:  # weights, most often
+        return float(len(values))
+    return math.fsum(values.tolist())  # twice as fast as from the array
 
 
 def count_chunks(n: int, *, resamples: int, seed: int = 0) -> Iterator[Counts]:
@@ -90,17 +99,39 @@ def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) 
     # A unit of tiny values would underflow; scaling them up does not round.
     tiny = np.where(np.abs(columns).max(axis=0, initial=0) < _TINY, _SCALED_UP, 0)
     low, unit, ticks = _fixed_point(np.ldexp(columns, tiny) if tiny.any() else columns)
-    # BLAS is faster with an even number of rows, even if one is padding.
-    padded = np.pad(ticks, ((0, 0), (0, m % 2)))
     start = 0
-    for counts in count_chunks(n, resamples=resamples, seed=seed):
-        stop = start + counts.shape[1]
-        means[start:stop] = _weighted_sums(counts, padded.T)[:m].T
-        start = stop
+    chunks = count_chunks(n, resamples=resamples, seed=seed)
+    for counts in _join(chunks) if ticks.nbytes > _CACHE else chunks:
+        sums = np.zeros((m, counts.shape[1]))
+        native.add_weighted_sums(counts, ticks, sums)
+        means[start : start + counts.shape[1]] = sums.T
+        start += counts.shape[1]
     means /= n
     means *= unit
     means += low
     return np.ldexp(means, -tiny) if tiny.any() else means
+
+
+def _join(chunks: Iterator[Counts]) -> Iterator[Counts]:
+    """Join narrow chunks to wider ones."""
+    joined, filled = np.empty((0, 0), dtype=np.uint8), 0
+    for counts in chunks:
+        n, rows = counts.shape
+        if not filled and 2 * rows > min(_JOINED_ROWS, _JOINED // n):
+            yield counts
+            continue
+        if not joined.size:
+            joined = np.empty((n, min(_JOINED_ROWS, _JOINED // n // 8 * 8)), dtype=np.uint8)
+        if filled + rows > joined.shape[1]:
+            yield joined[:, :filled]
+            filled = 0
+        if rows % 8:
+            joined[:, filled : filled + rows] = counts
+        else:  # eight bytes at a time
+            joined[:, filled : filled + rows].view(np.uint64)[:] = counts.view(np.uint64)
+        filled += rows
+    if filled:
+        yield joined[:, :filled]
 
 
 def bootstrap_medians(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
@@ -129,7 +160,6 @@ class _PoissonBytes:
 
     def __init__(self, rate: float, size: int) -> None:
         self.counts: Counts = np.zeros(size, dtype=np.uint8)
-        self._reached: NDArray[np.bool_] = np.empty(size, dtype=np.bool_)
         self._drawing = rate > 0  # with very few queries, all counts come from topping up
         if not self._drawing:
             return
@@ -141,7 +171,7 @@ class _PoissonBytes:
         coarse = cells / 256
         share = 1 - 1 / float(np.max(coarse / law))
         # For λ < 1 the law decreases, so the values that own cells are 0, 1, …, and these are where they end.
-        self._thresholds = [np.uint8(edge) for edge in np.cumsum(cells[cells > 0])[:-1]]
+        self._thresholds: Counts = np.cumsum(cells[cells > 0])[:-1].astype(np.uint8)
         # Marks with the value k are put at random positions, and the largest mark of a position replaces its count.
         # Their mean numbers give "some mark ≥ k" the required probability, independently at every position.
         residual = np.maximum(law - (1 - share) * coarse, 0.0)
@@ -149,50 +179,31 @@ class _PoissonBytes:
         self._marks: Floats = np.maximum(at_least - np.append(at_least[1:], 0.0), 0.0)
 
     def __call__(self, bits: np.random.SFC64, random: np.random.Generator) -> Counts:
-        counts, reached = self.counts, self._reached
+        counts = self.counts
         if not self._drawing:
             counts.fill(0)
             return counts
-        raw = np.asarray(bits.random_raw(counts.size // 8), dtype="<u8").view(np.uint8)
-        np.greater_equal(raw, self._thresholds[0], out=counts.view(np.bool_))
-        for threshold in self._thresholds[1:]:
-            np.greater_equal(raw, threshold, out=reached)
-            counts += reached.view(np.uint8)
+        state = bits.state
+        native.draw_counts(state["state"]["state"].view(np.int64), self._thresholds, counts)
+        bits.state = state
         value = np.repeat(np.arange(len(self._marks), dtype=np.uint8), random.poisson(self._marks))
-        # In ascending order: of several marks at a position, the last and largest stays.
-        counts[_below(counts.size, len(value), random)] = value
+        # In ascending order: of several marks at a position, the last and largest stays. Positions are even to
+        # size / 2**53, and twice as fast from uniforms as from `integers`.
+        counts[(random.random(len(value)) * counts.size).astype(np.intp)] = value
         return counts
-
-
-def _below(n: int, size: int, random: np.random.Generator) -> NDArray[np.intp]:
-    """Uniform integers below n from 53-bit uniforms: even to n / 2**53, and twice as fast as `integers`."""
-    return (random.random(size) * n).astype(np.intp)
 
 
 def _complete(counts: Counts, random: np.random.Generator) -> None:
     """Bring every column of counts (n, rows) to the total n in place, by fact 1 of the module's docstring."""
     n, rows = counts.shape
-    # Bytes add up fastest, and 32 Poisson counts fit in one: their sum passes 255 with probability 1e-134.
-    groups = n // 32
-    sums = counts[: 32 * groups].reshape(32, -1).sum(axis=0, dtype=np.uint8).reshape(groups, rows)
-    missing = n - sums.sum(axis=0, dtype=np.int64) - counts[32 * groups :].sum(axis=0, dtype=np.int64)
+    totals = np.empty(rows, dtype=np.int64)
+    native.sum_columns(counts, totals)
+    missing = n - totals
     overfull = missing < 0
     if overfull.any():
         counts[:, overfull] = 0
         missing[overfull] = n
-    row = np.repeat(np.arange(rows), missing)
-    query = _below(n, len(row), random)
-    np.add.at(counts.reshape(-1), query * rows + row, np.ones(len(row), dtype=np.uint8))
-
-
-def _weighted_sums(counts: Counts, ticks: Floats) -> Floats:
-    """Compute ticks (m, n) @ counts (n, rows) in blocks of queries, to convert few counts to floats at a time."""
-    n, rows = counts.shape
-    step = max(_PRODUCT_BLOCK // rows, 1)
-    sums = np.zeros((ticks.shape[0], rows))
-    for start in range(0, n, step):
-        sums += ticks[:, start : start + step] @ counts[start : start + step].astype(np.float64)
-    return sums
+    native.add_draws(counts, missing, random.random(int(missing.sum())))
 
 
 def _fixed_point(columns: Floats) -> tuple[Floats, Floats, Floats]:
@@ -209,4 +220,4 @@ def _fixed_point(columns: Floats) -> tuple[Floats, Floats, Floats]:
     # grid (0, 1/2, 1) stay on it and equal sums stay equal.
     exponent = np.frexp(spread)[1]
     unit = np.ldexp(1.0, exponent - (53 - math.ceil(math.log2(n))))
-    return low, unit, np.rint((columns - low) / unit)
+    return low, unit, np.ascontiguousarray(np.rint((columns - low) / unit))

@@ -8,6 +8,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 from goldrank.errors import InputError, shorten
@@ -18,6 +19,9 @@ _LONGEST_SLUG = 32
 _LONGEST_SERVED = 64
 """Names of models behind a server are long and differ at their ends."""
 _SHORTEST_DIGEST = 4
+EVALUATED = "evaluated"
+"""The input that tells the dated versions of a run apart: when it was evaluated."""
+_DATE = re.compile(r"-\d{8}t\d{4,12}z$")
 
 
 def digest(inputs: Mapping[str, Any]) -> str:
@@ -60,6 +64,41 @@ def _refuse_what_json_cannot_hold(value: Any, path: str) -> None:
             f"{path} is of type {type(value).__name__}, which JSON cannot hold",
             remedy="use strings, numbers, true, false, null, lists and dicts",
         )
+
+
+def undated(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs that all dated versions of a run share."""
+    return {name: value for name, value in inputs.items() if name != EVALUATED}
+
+
+def run_name(key: str) -> str:
+    """Return the name of a run: its key without the date of a dated version.
+
+    >>> run_name("wines-http-search-3f2a-20261116t1807z"), run_name("wines-bm25-91c0")
+    ('wines-http-search-3f2a', 'wines-bm25-91c0')
+    """
+    return _DATE.sub("", key)
+
+
+def versions_back(key: str) -> tuple[str, int | None]:
+    """Return a key without its ``~N``, and N; None if it has none.
+
+    >>> versions_back("wines-http-search~1"), versions_back("wines-http-search")
+    (('wines-http-search', 1), ('wines-http-search', None))
+    """
+    name, tilde, back = key.rpartition("~")
+    return (name, int(back)) if tilde and back.isdecimal() and len(back) < 10 else (key, None)
+
+
+def dated_keys(name: str, evaluated: str) -> Iterator[str]:
+    """Yield keys for the version of a run that was evaluated at an ISO time, the shortest first.
+
+    >>> list(dated_keys("wines-http-search-3f2a", "2026-11-16T18:07:37.000123+00:00"))[:2]
+    ['wines-http-search-3f2a-20261116t1807z', 'wines-http-search-3f2a-20261116t180737z']
+    """
+    when = datetime.fromisoformat(evaluated).astimezone(timezone.utc)
+    for form in ("%Y%m%dt%H%Mz", "%Y%m%dt%H%M%Sz", "%Y%m%dt%H%M%S%fz"):
+        yield f"{name}-{when.strftime(form)}"
 
 
 def candidates(task: str, model: str, digest: str) -> Iterator[str]:

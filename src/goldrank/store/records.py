@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from goldrank.hits import Gold, Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.files import read_bytes
 from goldrank.io.fingerprints import FileState, content_digest, file_state
+from goldrank.store.keys import EVALUATED, run_name
 from goldrank.store.tables import Load, find_row, load_hits, load_predictions, load_run
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class RunRecord:
         if (self.hits is None) == (not self.measured):
             raise ValueError("a record has either hits or measured values")
 
+    def dated(self, when: datetime) -> RunRecord:
+        """Return the record as a dated version: one of several evaluations of equal inputs with different results."""
+        return replace(self, inputs={**self.inputs, EVALUATED: when.isoformat(timespec="microseconds")})
+
 
 @dataclass(frozen=True)
 class StoredRun:
@@ -87,6 +92,21 @@ class StoredRun:
     """Returns the run with a digest as it is stored now."""
     held_hits: Hits | None = field(default=None, repr=False, compare=False)
     """The hits in memory, passed on by the caller that saved the run, so that they need not be read back."""
+    held_run: Run | None = field(default=None, repr=False, compare=False)
+    """The rankings in memory, if they are not in the store."""
+    label: str = field(default="", compare=False)
+    """The name that the user gives it in a report or figure."""
+
+    @property
+    def name(self) -> str:
+        """The name that all dated versions of the same inputs share; the key of a run without a date."""
+        return run_name(self.key)
+
+    @property
+    def evaluated(self) -> datetime | None:
+        """When a dated version was evaluated; None for a run that its inputs determine."""
+        when = self.inputs.get(EVALUATED)
+        return None if when is None else datetime.fromisoformat(when)
 
     @property
     def result_kind(self) -> ResultKind:
@@ -121,16 +141,25 @@ class StoredRun:
 
     def run(self) -> Run | None:
         """Return the top of the rankings, None if it was not stored."""
+        if self.held_run is not None:
+            return self.held_run
         if self.run_checksum is None:
             return None
         return load_run(self._read(RUN), str(self.folder / RUN))
 
     def ranking(self, query: str, load: Load = lambda _part, read: read()) -> dict[str, float]:
         """Return the stored top of one query's ranking, without reading the others; empty if there is none."""
+        if self.held_run is not None:
+            return self.held_run.get(query, {})
         if self.run_checksum is None:
             return {}
         row = find_row(self.verified(RUN), query, load)
         return {} if row is None else dict(zip(row["item"], row["score"], strict=True))
+
+    def chunks(self, query: str, load: Load = lambda _part, read: read()) -> dict[str, str]:
+        """Return the best chunk of each item in `ranking`; empty if documents were ranked whole."""
+        row = None if self.run_checksum is None else find_row(self.verified(RUN), query, load)
+        return dict(zip(row["item"], row["chunk"], strict=True)) if row is not None and "chunk" in row else {}
 
     def judged_items(self, query: str, load: Load = lambda _part, read: read()) -> list[dict[str, Any]]:
         """Return a row for each judged item of one query, without reading the others: item, grade, above, tied …"""

@@ -29,7 +29,7 @@ def count_under(stored: StoredRun, conventions: Conventions) -> Counted:
     precision, and with or without the query itself among the ranked items; for another choice the rankings are counted
     again, as deep as they were stored.
     """
-    if conventions.scores in ("distance", "ignore"):
+    if conventions.scores in ("distance", "ignore") and conventions.scores != stored.conventions.get("scores"):
         raise InputError(
             f"the meaning of the scores of the stored run {stored.key} was fixed when it was computed, so "
             f"scores={conventions.scores} cannot be applied",
@@ -61,8 +61,11 @@ def count_under(stored: StoredRun, conventions: Conventions) -> Counted:
             + ("no rankings were stored" if run is None else "the stored rankings do not hold it either"),
             remedy="choose other conventions, or run the model again",
         )
-    again = HitCounter(stored.gold(), run).count(conventions)
-    again = replace(again, corpus=hits.corpus, outside=hits.outside, ignored_queries=hits.ignored_queries)
+    # The rankings were stored in the order that the meaning of their scores implies.
+    again = HitCounter(stored.gold(), run).count(replace(conventions, scores=None))
+    again = replace(
+        again, corpus=hits.corpus, outside=hits.outside, ignored_queries=hits.ignored_queries, scores=hits.scores
+    )
     return Counted(again, _cut_note(stored, hits, run))
 
 

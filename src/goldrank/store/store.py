@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -15,16 +16,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import IntegrityError
 
-from goldrank.errors import AmbiguousNameError, GoldrankError, InputError, shorten, unknown_name
+from goldrank.errors import AmbiguousNameError, GoldrankError, InputError, counts, shorten, unknown_name
 from goldrank.io.cache_entries import remove_abandoned
 from goldrank.io.files import PathLike, write_atomically
+from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.io.private_files import make_private_file, make_private_folder, restrict
+from goldrank.redaction import redact
 from goldrank.store import schema
 from goldrank.store.database import Database
-from goldrank.store.keys import candidates, digest
+from goldrank.store.keys import EVALUATED, candidates, dated_keys, digest, run_name, undated, versions_back
 from goldrank.store.locations import locate_store
 from goldrank.store.records import HITS, PREDICTIONS, RUN, RunRecord, StoredRun
 from goldrank.store.rows import DamagedRowError, is_folder_name, make_row, read_row, with_checksum
@@ -85,7 +88,27 @@ class Store:
         return self._location == locate_store(None)
 
     def find(self, inputs: Mapping[str, Any]) -> StoredRun | None:
-        """Return the stored run of these inputs; None if there is none, its row is damaged or its tables are gone."""
+        """Return the stored run of these inputs, of several dated versions the newest.
+
+        None is returned if there is none, its row is damaged or its tables are gone.
+        """
+        # Whoever asks evaluates what is missing: say now, not after hours, that the result could not be saved.
+        load_pyarrow()
+        return self._find_exact(inputs) or next(iter(self.versions(inputs)), None)
+
+    def versions(self, inputs: Mapping[str, Any]) -> builtins.list[StoredRun]:
+        """Return the dated versions of these inputs, the newest first."""
+        shared = digest(undated(inputs))
+        task, model = (redact(str(inputs.get(name, ""))) for name in ("task", "model"))
+        shortest = next(candidates(task, model, shared))
+        try:
+            runs = self._select(RUNS.c.key.startswith(shortest, autoescape=True))
+        except DamagedRowError:
+            return []
+        dated = [run for run in runs if run.evaluated is not None and digest(undated(run.inputs)) == shared]
+        return [run for run in reversed(dated) if run.complete]
+
+    def _find_exact(self, inputs: Mapping[str, Any]) -> StoredRun | None:
         try:
             run = self._reload(digest(inputs))
         except DamagedRowError:
@@ -93,25 +116,40 @@ class Store:
         return run if run is not None and run.complete else None
 
     def get(self, key: str) -> StoredRun:
-        """Return the run of that key, or the only one whose key begins with it."""
+        """Return the run of that key, or the only one whose key begins with it; of dated versions the newest."""
         full = self.complete_key(key)
         for run in self._select(RUNS.c.key == full):
             return run
         raise InputError(f"the stored run {full} was removed just now", where=self.where, remedy="goldrank runs list")
 
-    def complete_key(self, key: str) -> str:
-        """Return *key* if it exists, or the only key that begins with it."""
+    def complete_key(self, key: str, *, newest: bool = True) -> str:
+        """Return *key* if it exists, or the only key that begins with it.
+
+        If the keys that begin with it are dated versions of one run, the *newest* is returned, or an error is raised.
+        ``KEY~1`` is the version before the newest, ``KEY~2`` the one before that.
+        """
+        key, back = versions_back(key)
         tables = self._tables()
         matching: builtins.list[str] = []
         if tables is not None:
             with self._database.reading() as connection:
                 query = select(RUNS.c.key).where(RUNS.c.key.startswith(key, autoescape=True))
+                query = query.order_by(RUNS.c.created, RUNS.c.key)
                 # SQLite ignores case when it compares prefixes.
                 matching = [name for name in connection.execute(query).scalars() if name.startswith(key)]
         if key in matching:
             matching = [key]
-        if key and len(matching) == 1:
-            return matching[0]
+        is_one_run = len({run_name(name) for name in matching}) == 1
+        if key and is_one_run and back is not None:
+            if back >= len(matching):
+                raise InputError(
+                    f"{shorten(key)} has {counts(len(matching), 'version')}, and none {back} before the newest",
+                    where=self.where,
+                    remedy="goldrank runs list",
+                )
+            return matching[-1 - back]
+        if key and (len(matching) == 1 or (newest and is_one_run)):
+            return matching[-1]
         if not key or not matching:
             keys = [run.key for run in self.list()]
             raise unknown_name("stored run", key, keys, "goldrank runs list", where=self.where)
@@ -121,6 +159,26 @@ class Store:
     def list(self, *, task: str | None = None, model: str | None = None) -> list[StoredRun]:
         """Return all runs, the oldest first; *task* and *model* are names or patterns such as ``st:*``."""
         return [run for run in self._select() if _matches(run.task, task) and _matches(run.model, model)]
+
+    def latest(self, task: str) -> builtins.list[StoredRun]:
+        """Return the runs of a task on the data that was evaluated last; of dated versions the newest."""
+        runs = self._select(RUNS.c.task == task)
+        if not runs:
+            with self._database.reading() as connection:
+                known = list(connection.execute(select(RUNS.c.task).distinct()).scalars()) if self._tables() else []
+            raise unknown_name("task in the store", task, known, "goldrank runs list", where=self.where)
+        data = runs[-1].inputs.get("data")
+        newest = {run_name(run.key): run for run in runs if run.inputs.get("data") == data}
+        return list(newest.values())
+
+    def models(self) -> builtins.list[str]:
+        """Return the models of all runs, each once, in the order of their first runs."""
+        if self._tables() is None:
+            return []
+        with self._database.reading() as connection:
+            first = func.min(RUNS.c.created)
+            rows = connection.execute(select(RUNS.c.model).group_by(RUNS.c.model).order_by(first, RUNS.c.model))
+            return list(rows.scalars())
 
     @property
     def file(self) -> Path | None:
@@ -150,7 +208,7 @@ class Store:
         tables = self._tables(create=True)
         assert tables is not None
         self._sweep_now_and_then()
-        present = self.find(record.inputs)
+        present = self._find_exact(record.inputs)
         if present is not None and not overwrite:
             return present
         files = _files(record)
@@ -176,9 +234,9 @@ class Store:
     def delete(self, keys: Sequence[str]) -> builtins.list[str]:
         """Delete runs, also damaged ones, and the remains of crashed processes; return the complete keys.
 
-        If one of the keys is unknown, nothing is deleted.
+        If one of the keys is unknown, or stands for several dated versions, nothing is deleted.
         """
-        complete = builtins.list(dict.fromkeys(map(self.complete_key, keys)))
+        complete = builtins.list(dict.fromkeys(self.complete_key(key, newest=False) for key in keys))
         if complete:
             tables = self._tables()
             assert tables is not None
@@ -349,11 +407,32 @@ def _insert_once(
         values = with_checksum({**values, "key": row["key"]})
         connection.execute(RUNS.update().where(same).values(values))
         return values
-    possible = list(candidates(values["task"], values["model"], values["digest"]))
-    used = set(connection.execute(select(RUNS.c.key).where(RUNS.c.key.in_(possible))).scalars())
-    values = with_checksum({**values, "key": next(key for key in possible if key not in used)})
+    values = with_checksum({**values, "key": _new_key(connection, values)})
     connection.execute(RUNS.insert().values(values))
     return values
+
+
+def _new_key(connection: Connection, values: Mapping[str, Any]) -> str:
+    """Return the shortest key that no row has; dated versions have the same name, which no other run has."""
+    inputs = json.loads(values["inputs"])
+    evaluated, shared = inputs.get(EVALUATED), digest(undated(inputs))
+    names = list(candidates(values["task"], values["model"], shared))
+    begins = RUNS.c.key.startswith(names[0], autoescape=True)
+    used = {row.key: row.inputs for row in connection.execute(select(RUNS.c.key, RUNS.c.inputs).where(begins))}
+    others = {run_name(key) for key, stored in used.items() if _shared_digest(stored) != shared}
+    for name in names:
+        for key in [name] if evaluated is None else dated_keys(name, evaluated):
+            if name not in others and key not in used:
+                return key
+    raise GoldrankError(f"all keys of {values['task']} and {values['model']} are used; wait a moment and try again")
+
+
+def _shared_digest(inputs: str) -> str:
+    """Return the digest that all dated versions of a row share; that of a damaged row is empty."""
+    try:
+        return digest(undated(json.loads(inputs)))
+    except (ValueError, AttributeError, RecursionError, InputError):
+        return ""
 
 
 def _is_whole(row: Mapping[str, Any] | Any, tables: Path) -> bool:

@@ -69,14 +69,19 @@ def load_hits(data: bytes, where: str) -> Hits:
 def dump_run(run: Run) -> bytes:
     """Return a Parquet file of *run*."""
     columns = run.columns
-    scores = np.asarray(columns.values, np.float64)
-    return _dump(columns.queries, columns.starts, {}, {"item": _texts(columns.items), "score": scores}, {})
+    lists: dict[str, Any] = {"item": _texts(columns.items), "score": np.asarray(columns.values, np.float64)}
+    if columns.chunks is not None:
+        lists["chunk"] = _texts(columns.chunks)
+    return _dump(columns.queries, columns.starts, {}, lists, {})
 
 
 def load_run(data: bytes, where: str) -> Run:
     """Read the run that `dump_run` wrote."""
     table = _load(data, where)
-    return Run.from_columns(Columns(table.queries, table.starts, table.lists["item"], table.lists["score"], where))
+    lists = table.lists
+    return Run.from_columns(
+        Columns(table.queries, table.starts, lists["item"], lists["score"], where, chunks=lists.get("chunk"))
+    )
 
 
 def dump_predictions(columns: Mapping[str, Sequence[Any]] | pyarrow.Table) -> bytes:
@@ -127,7 +132,10 @@ def _dump(
             schema = table.schema.with_metadata({_ABOUT: json.dumps(about).encode()})
             # Only ids have a dictionary, because numbers such as scores hardly ever repeat.
             texts = ["query", "item.list.element"]
-            writer = parquet.ParquetWriter(out, schema, compression="zstd", use_dictionary=texts)
+            # Nothing reads the statistics of a column, and computing them takes as long as writing it.
+            writer = parquet.ParquetWriter(
+                out, schema, compression="zstd", use_dictionary=texts, write_statistics=False
+            )
         writer.write_table(table)
     assert writer is not None
     writer.close()
@@ -150,9 +158,11 @@ def _compact(values: Any) -> Any:
     pyarrow, _ = load_pyarrow()
     if not isinstance(values, pyarrow.DictionaryArray):
         return pyarrow.array(values)
-    used, numbers = np.unique(values.indices.to_numpy(), return_inverse=True)
+    indices, number = values.indices.to_numpy(), np.zeros(len(values.dictionary), np.int32)
+    used = np.flatnonzero(np.bincount(indices, minlength=len(number)))
+    number[used] = np.arange(len(used))
     return pyarrow.DictionaryArray.from_arrays(
-        pyarrow.array(numbers.astype(np.int32)), values.dictionary.take(pyarrow.array(used))
+        pyarrow.array(number[indices]), values.dictionary.take(pyarrow.array(used))
     )
 
 
@@ -258,13 +268,16 @@ def _read_groups(file: Any) -> Any:
 
 def _plain_row(table: Any) -> dict[str, Any]:
     row = table.to_pylist()[0]
-    items = row["item"]
-    return {**row, "item": [i.decode("utf-8", "surrogatepass") if isinstance(i, bytes) else i for i in items]}
+    named = {name: row[name] for name in ("item", "chunk") if name in row}
+    texts = {
+        name: [text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text for text in values]
+        for name, values in named.items()
+    }
+    return {**row, **texts}
 
 
 def _sizes(column: Any) -> NDArray[np.int64]:
-    sizes = [chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return np.concatenate([np.zeros(0, np.int64), *sizes])
+    return np.concatenate([np.zeros(0, np.int64), *(_numbers(chunk.value_lengths()) for chunk in column.chunks)])
 
 
 def _values(chunks: list[Any], kind: Any) -> Any:
@@ -273,27 +286,30 @@ def _values(chunks: list[Any], kind: Any) -> Any:
     if pyarrow.types.is_dictionary(kind):
         known: dict[str, str] = {}
         return list(chain.from_iterable(_strings(chunk, known) for chunk in chunks))
-    # Arrow's own `to_pandas_dtype` imports pandas in some versions, which need not be installed.
-    empty = pyarrow.array([], kind)
-    return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in (empty, *chunks)])
+    return np.concatenate([np.zeros(0, str(kind)), *map(_numbers, chunks)])
+
+
+def _numbers(array: Any) -> NDArray[Any]:
+    """Return the numbers of an array; functions of Arrow such as `to_numpy` import pandas, if it is installed."""
+    pyarrow, _ = load_pyarrow()
+    kind = array.type
+    is_bits = pyarrow.types.is_boolean(kind)
+    if array.null_count or not (is_bits or pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    content = np.frombuffer(array.buffers()[1] or b"", np.uint8 if is_bits else str(kind))
+    if is_bits:
+        content = np.unpackbits(content, bitorder="little").view(bool)
+    return content[array.offset : array.offset + len(array)]
 
 
 def _texts(texts: list[str]) -> Any:
     """Return strings as a dictionary array; as bytes if one of them is not valid Unicode."""
     pyarrow, _ = load_pyarrow()
-    # Most ids of a run are references to the same few objects; grouping by address first avoids most of the hashing.
-    objects = pyarrow.array(np.fromiter(map(id, texts), np.int64, len(texts))).dictionary_encode()
-    codes = objects.indices.to_numpy()
-    row_of_object = np.zeros(len(objects.dictionary), np.int64)
-    row_of_object[codes] = np.arange(len(texts))
-    number: dict[str, int] = {}
-    numbers = np.array([number.setdefault(texts[row], len(number)) for row in row_of_object.tolist()], np.int32)[codes]
     try:
-        different = pyarrow.array(list(number), pyarrow.large_string())
+        values = pyarrow.array(texts, pyarrow.large_string())
     except UnicodeEncodeError:
-        encoded = [text.encode("utf-8", "surrogatepass") for text in number]
-        different = pyarrow.array(encoded, pyarrow.large_binary())
-    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(numbers), different)
+        values = pyarrow.array([text.encode("utf-8", "surrogatepass") for text in texts], pyarrow.large_binary())
+    return values.dictionary_encode()
 
 
 def _strings(chunk: Any, known: dict[str, str]) -> list[str]:
@@ -303,4 +319,4 @@ def _strings(chunk: Any, known: dict[str, str]) -> list[str]:
         for text in chunk.dictionary.to_pylist()
     )
     different = [known.setdefault(text, text) for text in texts]
-    return np.array([*different, ""], object)[chunk.indices.to_numpy()].tolist()  # type: ignore[no-any-return]
+    return np.array([*different, ""], object)[_numbers(chunk.indices)].tolist()  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from goldrank.errors import InputError, reason_of
 from goldrank.escaping import replace_surrogates
@@ -35,6 +35,22 @@ class Text:
     text: str
 
 
+class TextLike(Protocol):
+    """What has the fields of a text, such as a document."""
+
+    @property
+    def id(self) -> str:
+        """The id of the query or item."""
+
+    @property
+    def title(self) -> str:
+        """The title; empty if there is none."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+
+
 @contextmanager
 def open_texts(path: Path) -> Iterator[Any]:
     """Open a file that `Texts.save` wrote; raise an `InputError` if it turns out to be damaged while it is read."""
@@ -42,7 +58,7 @@ def open_texts(path: Path) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True) as file:
             yield file
-    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, LookupError, MemoryError) as error:
         raise InputError(
             f"the stored texts are damaged ({reason_of(error)})",
             where=str(path),
@@ -67,28 +83,34 @@ class Texts:
         """Whether the texts were saved."""
         return self.path.is_file()
 
-    def save(self, queries: Iterable[Text], items: Iterable[Text]) -> None:
+    def save(self, queries: Iterable[TextLike], items: Iterable[TextLike]) -> None:
         """Write all texts, unless they exist; two processes that do so at the same time write the same file."""
         if self.is_saved:
             return
         pyarrow, parquet = load_pyarrow()
-        rows = sorted(
-            (side, *(replace_surrogates(part) for part in (text.id, text.title[:LONGEST], text.text[:LONGEST])))
-            for side, texts in (("query", queries), ("item", items))
-            for text in texts
-        )
-        columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+        columns: dict[str, list[str]] = {"side": [], "id": [], "title": [], "text": []}
+        for side, texts in (("item", list(items)), ("query", list(queries))):
+            ids = _encodable([text.id for text in texts])
+            rows = sorted(range(len(ids)), key=ids.__getitem__)
+            columns["side"] += [side] * len(ids)
+            columns["id"] += [ids[row] for row in rows]
+            columns["title"] += [texts[row].title[:LONGEST] for row in rows]
+            columns["text"] += [texts[row].text[:LONGEST] for row in rows]
         table = pyarrow.table(
-            {
-                name: pyarrow.array(list(column), pyarrow.large_string())
-                for name, column in zip(("side", "id", "title", "text"), columns, strict=True)
-            }
+            {name: pyarrow.array(_encodable(column), pyarrow.large_string()) for name, column in columns.items()}
         )
         make_private_folder(self.path.parent)
         write_atomically(
             self.path,
             lambda out: parquet.write_table(
-                table, out, compression="zstd", row_group_size=_ROWS_IN_A_GROUP, write_page_checksum=True
+                table,
+                out,
+                compression="zstd",
+                row_group_size=_ROWS_IN_A_GROUP,
+                write_page_checksum=True,
+                # Texts hardly ever repeat, and only the bounds of sides and ids are looked up.
+                use_dictionary=["side"],
+                write_statistics=["side", "id"],
             ),
         )
         restrict(self.path)
@@ -131,6 +153,15 @@ class Texts:
             with open_texts(self.path) as file:
                 for group in groups:
                     yield file.read_row_group(group, use_threads=False)
+
+
+def _encodable(texts: list[str]) -> list[str]:
+    """Return the texts as UTF-8 can encode them."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return [replace_surrogates(text) for text in texts]
+    return texts
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from goldrank.data import sources
-from goldrank.data.collections import Collection, read_collection, refuse_content
+from goldrank.data.collections import (
+    PREFIXES,
+    Collection,
+    gold_alone,
+    layout_spec,
+    read_collection,
+    refuse_content,
+    takes_questions,
+)
 from goldrank.data.collections.in_memory import collection_from
 from goldrank.data.sources import DatasetDescription
 from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError, unknown_name
+from goldrank.hits import Gold
+from goldrank.io.files import nearest_path
 from goldrank.registry import Registry
 from goldrank.tasks.evalrank import EVALRANK_TASKS
 from goldrank.tasks.probe import PROBE_TASKS, probe_of
@@ -199,11 +211,12 @@ def is_measurement(task: str | Task) -> bool:
     return name == "probe" or (name in TASKS and TASKS[name].result_kind == "measured")
 
 
-def find_task(task: object) -> Task:
+def find_task(task: object, questions: object = None) -> Task:
     """Return the task of a name, a path or data.
 
-    A text is ``wines``, ``cranfield:PATH``, ``probe:FILE``, ``irds:NAME``, ``hf:NAME`` or a path. A Task is returned as
-    it is; anything else is data in memory, in one of the forms of `collection_from`.
+    A text is ``wines``, ``cranfield:PATH``, ``probe:FILE``, ``irds:NAME``, ``hf:NAME``, ``gold:FILE``, another layout
+    with its options such as ``pairs:FILE(item=answer)``, or a path. A Task is returned as it is; anything else is data
+    in memory, in one of the forms of `collection_from`. *questions* is the table of questions of a folder of documents.
 
     >>> find_task("wines").kind
     'related'
@@ -211,6 +224,12 @@ def find_task(task: object) -> Task:
     Traceback (most recent call last):
     goldrank.errors.UnknownNameError: there is no task 'whines'; did you mean 'wines'? (goldrank list tasks, ...)
     """
+    if questions is not None and not _may_be_folder(task):
+        name = task if isinstance(task, str) else "this task"
+        raise InputError(
+            f"--questions has no effect on {name}, which has queries of its own",
+            remedy="leave it out, or give a folder of documents as the task",
+        )
     if isinstance(task, Task):
         return task
     if not isinstance(task, (str, PathLike)):
@@ -223,18 +242,49 @@ def find_task(task: object) -> Task:
     name, colon, path = text.partition(":")
     if colon and name in TASKS:
         if not path or not Path(path).expanduser().exists():
-            raise InputError("there is no such file or folder", where=path or f"{name}:", remedy="check the path")
+            remedy = nearest_path(path) if path else "write the path of the data after the colon"
+            raise InputError("there is no such file or folder", where=path or f"{name}:", remedy=remedy)
         return TASKS[name].at(Path(path).expanduser())
     if name == "probe" and path:
         return probe_of(Path(path).expanduser())
-    if text.startswith(("irds:", "hf:")) or Path(text).expanduser().exists():
-        return _from_path(text)
+    if _is_source(text) or Path(text).expanduser().exists():
+        return _from_path(text, questions)
     if any(mark in text for mark in ("/", "\\")) or text.startswith("."):
-        raise InputError("there is no such file or folder", where=text, remedy="check the path of the task")
-    raise unknown_name("task", text, TASKS, "goldrank list tasks, or give a path")
+        raise InputError("there is no such file or folder", where=text, remedy=nearest_path(text))
+    raise unknown_name("task", text, [*TASKS, *_entries_here()], "goldrank list tasks, or give a path")
 
 
-def load_data(data: object, *, split: str | None = None, format: str | None = None) -> Any:
+def _entries_here() -> list[str]:
+    """Return the names of files and folders in the current folder, as far as they can be read."""
+    with suppress(OSError):
+        return [entry.name for entry in islice(Path().iterdir(), 10_000)]
+    return []
+
+
+def _may_be_folder(task: object) -> bool:
+    """Return True unless the task is known by name or in memory."""
+    if isinstance(task, str):
+        return task not in TASKS and task.partition(":")[0] not in (*TASKS, "probe")
+    return isinstance(task, PathLike)
+
+
+def find_tasks(tasks: Sequence[object], questions: object = None) -> list[Task]:
+    """Return all tasks; *questions* are those of each folder of documents among them.
+
+    Raises:
+        InputError: There are questions, and no task is a folder of documents.
+    """
+    asked = [
+        questions is not None and isinstance(task, (str, PathLike)) and _may_be_folder(task) and takes_questions(task)
+        for task in tasks
+    ]
+    if questions is not None and not any(asked):
+        # Reports why the first of them takes no questions.
+        asked = [True, *asked[1:]]
+    return [find_task(task, questions if takes else None) for task, takes in zip(tasks, asked, strict=True)]
+
+
+def load_data(data: object, *, split: str | None = None, format: str | None = None, questions: object = None) -> Any:
     """Load what a task is evaluated on: documents with queries and gold, pairs with scores, or labelled texts.
 
     Args:
@@ -242,6 +292,7 @@ def load_data(data: object, *, split: str | None = None, format: str | None = No
             or data in memory, as in `evaluate`.
         split: The split; by default the one to evaluate on.
         format: The layout of a collection; by default recognised by its content.
+        questions: The table of questions of a folder of documents, as in `evaluate`.
 
     Returns:
         A Collection, or the pairs or labelled texts of a task of similarity or a probe.
@@ -252,17 +303,19 @@ def load_data(data: object, *, split: str | None = None, format: str | None = No
     150
     """
     if not isinstance(data, (str, PathLike)):
-        return find_task(data).read(split)
+        return find_task(data, questions).read(split)
     name = str(data).partition(":")[0]
     if format is None and isinstance(data, str) and name in (*TASKS, "probe"):
-        return find_task(data).read(split)
-    return read_collection(data, format=format, split=split)
+        return find_task(data, questions).read(split)
+    return read_collection(data, format=format, split=split, questions=questions)
 
 
 def _in_memory(data: object) -> RankingTask:
     """Return the task of data in memory, whose results are stored under a checksum of its content."""
     if isinstance(data, Collection):
         return task_of(data)
+    if isinstance(data, Gold):
+        return task_of(gold_alone.from_gold(data.columns))
     if isinstance(data, Iterator):
         data = list(data)
     first = collection_from(data)
@@ -273,13 +326,25 @@ def _in_memory(data: object) -> RankingTask:
     return replace(task_of(first), read=read)
 
 
-def _from_path(text: str) -> RankingTask:
+def _is_source(text: str) -> bool:
+    """Return whether a text names a collection and is not a path."""
+    return text.startswith(tuple(PREFIXES)) or layout_spec(text) is not None
+
+
+def _from_path(text: str, questions: object = None) -> RankingTask:
     """Return the task of a collection at a path; it is read now to know its kind, and again for another split."""
-    path: str | Path = text if text.startswith(("irds:", "hf:")) else Path(text).expanduser()
-    first = read_collection(path)
-    name = text.partition(":")[2].replace("/", "-") if isinstance(path, str) else path.resolve().name.partition(".")[0]
+    path: str | Path = text if _is_source(text) else Path(text).expanduser()
+    first = read_collection(path, questions=questions)
+    if not first.has_texts or layout_spec(text) is not None:
+        name = first.name
+    elif isinstance(path, str):
+        name = text.partition(":")[2].replace("/", "-")
+    else:
+        name = path.resolve().name.partition(".")[0]
 
     def read(split: str | None) -> Collection:
-        return first if split in (None, first.split) else replace(read_collection(path, split=split), name=name)
+        if split in (None, first.split):
+            return first
+        return replace(read_collection(path, split=split, questions=questions), name=name)
 
     return replace(task_of(first, name), read=read)

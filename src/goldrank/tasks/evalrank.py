@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -85,7 +86,7 @@ def from_pairs(
         background: files of further texts, one per line.
 
     Returns:
-        The collection; its remarks name the role of each column and what was left out.
+        The collection; its readings name the role of each column, its remarks what was left out.
 
     Raises:
         InputError: a file cannot be read, the share is less than one pair, or no pair is left.
@@ -100,7 +101,8 @@ def from_pairs(
     read_as: dict[str, list[str]] = {}
     for source in sources:
         read_as.setdefault(source.columns, []).append(source.name)
-    remarks = [f"{', '.join(names)}: {columns}" for columns, names in read_as.items()]
+    readings = tuple(f"{', '.join(names)}: {columns}" for columns, names in read_as.items())
+    remarks: list[str] = []
     best: list[PositivePair] = []
     texts: list[str] = []
     for source in sources:
@@ -115,7 +117,8 @@ def from_pairs(
         texts = [text.lower() for text in texts]
     where = ", ".join(map(str, given))
     pairs = _distinct(best, where, remarks, reverse=reverse, keeps_self=keeps_self)
-    return collection_of(pairs, texts, "+".join(source.name for source in sources), where, remarks)
+    name = "+".join(source.name for source in sources)
+    return replace(collection_of(pairs, texts, name, where, remarks), readings=readings)
 
 
 def _usable_rows(source: ScoredPairs, remarks: list[str]) -> list[tuple[str, str, float]]:

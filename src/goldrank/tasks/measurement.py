@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -21,10 +20,12 @@ from goldrank.store import ResultKind, RunRecord, Store, StoredRun
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.preflight import check_measured
 from goldrank.tasks.settings import Settings
+from goldrank.vectors.cache import measure_seconds
 
 if TYPE_CHECKING:
     from goldrank.tasks.ranking.models import Model
     from goldrank.tasks.ranking.sharding import Sharding
+    from goldrank.tasks.task import PartCost
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,8 @@ class MeasurementData:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What was left out or repaired while reading."""
-        return list(self.examples.remarks)
+        """What the columns were read as, and what was left out or repaired."""
+        return [*getattr(self.examples, "readings", ()), *self.examples.remarks]
 
     @property
     def split(self) -> str | None:
@@ -211,15 +212,19 @@ class MeasurementData:
             "model_identity": model.identity,
         }
 
+    def is_live(self, model: Model) -> bool:
+        """Return whether the result of *model* may change while its inputs stay the same."""
+        return model.live
+
     def inspect(self) -> DataQuality:
         """Return an empty result: the data of measurements is not inspected."""
         return DataQuality()
 
     def evaluate(self, model: Model) -> MeasurementEvaluation:
         """Measure a loaded model."""
-        started = time.perf_counter()
-        measurement = self.task.measure(_encoder(model, self.task.name), self.examples, self.settings)
-        return MeasurementEvaluation(self, model, measurement, time.perf_counter() - started)
+        with measure_seconds() as elapsed:
+            measurement = self.task.measure(_encoder(model, self.task.name), self.examples, self.settings)
+        return MeasurementEvaluation(self, model, measurement, elapsed.seconds)
 
     def save_texts(self, store: Store) -> None:
         """Store nothing, because the explorer shows no texts of measurements."""
@@ -239,6 +244,9 @@ class MeasurementEvaluation(Result):
     model: Model
     measurement: Measurement
     seconds: float
+    """How long measuring took, as if no vectors had been cached."""
+    parts: tuple[PartCost, ...] = ()
+    """Empty: composed models cannot be measured."""
 
     @property
     def scores(self) -> Mapping[str, MeasuredValue]:

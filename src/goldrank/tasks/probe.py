@@ -15,7 +15,7 @@ from goldrank.data.labelled_texts import LabelledTexts, read_labelled
 from goldrank.data.sources import DatasetDescription
 from goldrank.encoders.base import Encoder, Fitted
 from goldrank.errors import InputError
-from goldrank.io.files import PathLike
+from goldrank.io.files import PathLike, nearest_path
 from goldrank.stats import Sample, bootstrap_means, intervals, mcnemar, randomisation_test
 from goldrank.tasks.measurement import MeasuredValue, Measurement, MeasurementTask
 from goldrank.tasks.probe_fitting import (
@@ -201,7 +201,7 @@ def probe_of(path: PathLike) -> MeasurementTask:
     """Return the task of probing with a labelled file, or with a folder that has one file per split."""
     place = Path(path).expanduser()
     if not place.exists():
-        raise InputError("there is no such file or folder", where=str(path), remedy="check the path")
+        raise InputError("there is no such file or folder", where=str(path), remedy=nearest_path(path))
 
     def read(split: str | None) -> LabelledTexts:
         refuse_split(split)

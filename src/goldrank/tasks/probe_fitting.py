@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.engines.base import usable_cores
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, MissingExtraError, shorten
 from goldrank.index.exact.vectors import spread
 
 Rows = NDArray[np.int64]
@@ -114,13 +115,13 @@ class Probe:
 
     def fit_path(self, fit: Rows, test: Rows) -> PenaltyPath:
         """Fit one model for each penalty on the rows *fit*, and predict the labels of the rows *test*."""
-        from sklearn.linear_model import LogisticRegression
-
         scaled = self.features.scaled(fit)
         fit_features, test_features, labels = scaled(fit), scaled(test), self.codes[fit]
         # SentEval's softmax has weights for both of two classes, which halves the penalty on their difference.
         share = 2.0 if len(np.unique(labels)) == 2 else 1.0
-        model = LogisticRegression(solver="lbfgs", tol=_TOLERANCE, max_iter=_MOST_STEPS, warm_start=True)
+        model = _load_sklearn("linear_model").LogisticRegression(
+            solver="lbfgs", tol=_TOLERANCE, max_iter=_MOST_STEPS, warm_start=True
+        )
         predictions, steps = [], 0
         for strength in STRENGTHS:
             model.C = share / (strength * len(fit))
@@ -156,10 +157,16 @@ def best_penalty(accuracies: Sequence[NDArray[np.float64]]) -> int:
 
 def draw_folds(codes: Codes, rows: Rows, seed: int, folds: int = FOLDS) -> list[tuple[Rows, Rows]]:
     """Return the rows to fit on and the rows to test on for each of the stratified folds of *rows*."""
-    from sklearn.model_selection import StratifiedKFold
-
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
+    splitter = _load_sklearn("model_selection").StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
     return [(rows[fit], rows[test]) for fit, test in splitter.split(np.zeros(len(rows)), codes[rows])]
+
+
+def _load_sklearn(module: str) -> Any:
+    """Import a module of scikit-learn when it is first needed, because the import is slow."""
+    try:
+        return import_module(f"sklearn.{module}")
+    except ModuleNotFoundError:
+        raise MissingExtraError("a probe", "scikit-learn", "models") from None
 
 
 def check_folds(labels: Sequence[str], *, nested: bool, where: str) -> None:
@@ -180,10 +187,10 @@ def check_folds(labels: Sequence[str], *, nested: bool, where: str) -> None:
 
 def fit_paths(probe: Probe, jobs: Sequence[tuple[Rows, Rows]]) -> list[PenaltyPath]:
     """Fit a path for each pair of rows to fit and to test on; one thread each, so that results are reproducible."""
-    from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
+    sklearn_exceptions = _load_sklearn("exceptions")
     with threadpool_limits(1), warnings.catch_warnings():
         # PenaltyPath.converged reports it instead.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", sklearn_exceptions.ConvergenceWarning)
         return list(spread(lambda job: probe.fit_path(*job), jobs, usable_cores()))

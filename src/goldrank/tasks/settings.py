@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from goldrank.data.chunking import Chunking
 from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError, unknown_name
 from goldrank.index.base import find_index_kind
@@ -56,6 +57,8 @@ class Settings:
     rerank: str | None = None
     """A pair scorer that reranks the top of each ranking."""
     rerank_depth: int = 100
+    chunk: str = "none"
+    """How documents are cut into chunks, one of ``CHUNKINGS``; a document has the score of its best chunk."""
     text: TextRule | None = None
     """How items become texts; None is the task's rule."""
     query_text: TextRule | None = None
@@ -81,6 +84,7 @@ class Settings:
         if self.oov is not None and self.oov not in OOV:
             raise unknown_name("treatment of unknown words", self.oov, OOV, f"one of {', '.join(OOV)}")
         Pipeline.parse(self.transform)
+        object.__setattr__(self, "chunk", str(Chunking.parse(self.chunk)))
         if self.fit_on not in FIT_ON and not Path(self.fit_on).is_file():
             raise InputError(
                 f"there is no file {self.fit_on!r} to fit on",
@@ -135,6 +139,8 @@ class Settings:
         shown: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name in ("text", "query_text"):
             shown[name] = None if shown[name] is None else shown[name].as_dict()
+        if self.chunk == "none":
+            shown.pop("chunk")
         if self.fit_on not in FIT_ON:
             # The content of a file of texts decides the result, not only its name.
             shown["fit_on"] = f"{self.fit_on} {file_digest(self.fit_on)[:16]}"
@@ -142,7 +148,7 @@ class Settings:
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("similarity", "index", "scoring", "transform", "fit_on"), (str,)),
+    **dict.fromkeys(("similarity", "index", "scoring", "transform", "fit_on", "chunk"), (str,)),
     **dict.fromkeys(("rerank", "split", "oov", "preset"), (str, type(None))),
     **dict.fromkeys(("rerank_depth", "seed"), (int,)),
     **dict.fromkeys(("text", "query_text"), (TextRule, type(None))),

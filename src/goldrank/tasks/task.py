@@ -132,6 +132,10 @@ class TaskData(Protocol):
         """Return everything that decides the result of *model*; equal inputs are the same stored run."""
         ...
 
+    def is_live(self, model: Model) -> bool:
+        """Return whether the result of *model* may change while its inputs stay the same."""
+        ...
+
     def inspect(self) -> DataQuality:
         """Look for what makes every score misleading."""
         ...
@@ -145,8 +149,29 @@ class TaskData(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PartCost:
+    """What a part of a composed model took: a model of a fusion, or the first stage of reranking."""
+
+    inputs: Mapping[str, Any]
+    """Those of the part alone, by which its own result is stored."""
+    seconds: float
+    parts: tuple[PartCost, ...] = ()
+    """Of a part that is composed itself."""
+
+
 class Evaluation(Protocol):
     """One model on one task, not stored yet."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, as if no vectors had been cached."""
+        ...
+
+    @property
+    def parts(self) -> tuple[PartCost, ...]:
+        """What the parts of a composed model took."""
+        ...
 
     @property
     def scores(self) -> Mapping[str, Any]:
@@ -177,3 +202,5 @@ class EvaluationJob:
     evaluate: Callable[[], Evaluation]
     save_texts: Callable[[Store], None]
     quality: DataQuality = field(default_factory=DataQuality)
+    live: bool = False
+    """Whether the result may change while the inputs stay the same."""

@@ -17,6 +17,7 @@ _REASONS = {
     "oov": "it is for models of word vectors (words:FILE), one vector for each text, in rankings and correlations",
     "depth": "it is for tasks that rank",
     "rerank": "it is for tasks that rank",
+    "chunk": "it is for tasks that rank, and for models that read the texts of the items",
     "text": "no text is made of parts here",
     "query_text": "no text is made of parts here",
     "seed": "nothing is sampled here",

@@ -6,16 +6,17 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import Encoder, Side, Vectors
+from goldrank.encoders.base import Encoder, Side, Vectors, can_resume, is_live
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder, write_atomically
 from goldrank.io.private_files import make_private_folder
@@ -23,11 +24,18 @@ from goldrank.progress import Progress
 from goldrank.vectors.shards import SET_ASIDE_NAME, SHARD_NAME, TEMPORARY_NAME, Floats, Hashes, ShardFolder, texts_in
 
 _MANIFEST = "manifest.json"
+_UNFINISHED = "unfinished"
 _FORMAT = "goldrank embeddings 1"
 _FOLDER_DIGITS = 32
+_MOST_LISTS = 256
+"""The number of lists of texts whose encoding times a manifest holds."""
 # Shards are merged beyond these counts; a killed run leaves at most the first number of small shards behind.
 _MERGE_WHILE_ENCODING = 64
 _MERGE_AFTERWARDS = 16
+# The number of cached vectors that a live model is asked for again before those of an interrupted evaluation are used.
+_COMPARED = 16
+_SAME_COSINE = 0.9999
+"""Servers return slightly different numbers for the same text in another batch."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,41 @@ class CacheCounts:
     """Rows read from disk."""
     encoded: int = 0
     """Texts that had to be encoded."""
+    earlier: int = 0
+    """Rows read from disk that a live model returned in an earlier evaluation."""
     set_aside: int = 0
     """Damaged files that were moved aside; their texts were encoded again."""
+
+
+@dataclass
+class Elapsed:
+    """The duration of a block of `measure_seconds`."""
+
+    seconds: float = 0.0
+    """Known once the block has ended."""
+    saved: float = 0.0
+    """The part that the cache saved."""
+
+
+_measured: ContextVar[Elapsed | None] = ContextVar("measured", default=None)
+
+
+@contextmanager
+def measure_seconds() -> Iterator[Elapsed]:
+    """Measure how long a block takes as if the cache had been empty, so that costs do not depend on what ran before.
+
+    What encoding the reused texts would take is what the same list of texts took, else the mean over all texts of the
+    same encoder.
+    """
+    outer, elapsed, started = _measured.get(), Elapsed(), time.perf_counter()
+    token = _measured.set(elapsed)
+    try:
+        yield elapsed
+    finally:
+        _measured.reset(token)
+        elapsed.seconds = time.perf_counter() - started + elapsed.saved
+        if outer is not None:
+            outer.saved += elapsed.saved
 
 
 class EmbeddingCache:
@@ -65,7 +106,8 @@ class EmbeddingCache:
     including what the encoder was fitted on.
 
     Each batch is written before the next is encoded, so a killed run loses one batch. Any number of processes may
-    share a folder. Sparse vectors are not cached because they are quick to compute.
+    share a folder. Sparse vectors are not cached because they are quick to compute. The vectors of a live model, which
+    may change while its identity stays the same, are cached only inside `live_vectors`.
 
     Args:
         folder: the folder of the cache; `default_folder()` by default.
@@ -97,19 +139,29 @@ class EmbeddingCache:
             raise InputError(f"there is no side {side!r}", remedy="choose query or item")
         if isinstance(texts, str):
             raise InputError("one text was given where several are expected", remedy="put it into a list")
+        if self._keeps and is_live(encoder) and id(encoder) not in _LIVE_SESSIONS:
+            passing = EmbeddingCache(self.folder, batch=self.batch, keep=False)
+            passing.counts = self.counts
+            return passing.encode(encoder, texts, side)
         place = _EntryFolder.of(self.folder, encoder, side)
         shards = self._shards.setdefault(place.folder, ShardFolder(place.folder))
         hashes = _hash_all(texts)
+        earlier = False
+        if self._keeps and is_live(encoder):
+            earlier = self._refresh(encoder, place, shards, texts, hashes, side)
         vectors, held = shards.gather(hashes) if self._keeps else (None, np.zeros(len(hashes), bool))
         self.counts.set_aside = sum(folder.set_aside for folder in self._shards.values())
         self.counts.reused += int(held.sum())
+        self.counts.earlier += int(held.sum()) if earlier else 0
         if self._keeps:
             place.touch()
+            if (elapsed := _measured.get()) is not None and held.any():
+                elapsed.saved += place.seconds_saved(hashes, held)
         if held.all():
             return np.empty((0, 0), np.float32) if vectors is None else vectors
         missing = np.flatnonzero(~held)
         _, first, which = np.unique(hashes[missing], axis=0, return_index=True, return_inverse=True)
-        firsts = missing[first]
+        firsts, started = missing[first], time.perf_counter()
         for rows, new in self._batches(encoder, texts, side, firsts):
             if hasattr(new, "tocsr"):
                 return encode_uncached(encoder, texts, side)
@@ -119,10 +171,52 @@ class EmbeddingCache:
             vectors[rows] = checked
             self.counts.encoded += len(rows)
             self._keep(place, shards, hashes[rows], checked)
+        if self._keeps and self.problem is None:
+            place.record_seconds(time.perf_counter() - started, len(firsts), None if held.any() else hashes)
         self._tidy(shards)
         assert vectors is not None
         vectors[missing] = vectors[firsts[which.ravel()]]
         return vectors
+
+    def _refresh(
+        self,
+        encoder: Encoder,
+        place: _EntryFolder,
+        shards: ShardFolder,
+        texts: Sequence[str],
+        hashes: Hashes,
+        side: Side,
+    ) -> bool:
+        """Remove the vectors that a live model returned in earlier evaluations, unless this one may use them.
+
+        Returns:
+            Whether there are such vectors.
+        """
+        session = _LIVE_SESSIONS[id(encoder)]
+        state = session.entries.get(place.folder)
+        if state is None:
+            # The marker of an evaluation that did not end: its vectors are used if the model still returns the same.
+            state = "own" if session.reuse else "resumed" if place.unfinished.is_file() else "stale"
+        if state == "resumed":
+            vectors, held = shards.gather(hashes)
+            rows = _spread(np.flatnonzero(held), _COMPARED)
+            if vectors is not None and len(rows):
+                again = np.asarray(encode_uncached(encoder, [texts[row] for row in rows], side), np.float32)
+                if not _are_equal(vectors[rows], again):
+                    state = "stale"
+        if state == "stale":
+            if session.entries.get(place.folder) == "resumed":
+                _remove(place.folder)
+                raise GoldrankError(
+                    f"{shorten(encoder.identity)} has changed while its vectors were compared with those of an "
+                    "interrupted evaluation, which are removed now; start again"
+                )
+            _remove(place.folder)
+            state = "own"
+        session.entries[place.folder] = state
+        if not session.reuse:
+            place.mark_unfinished()
+        return session.reuse or state == "resumed"
 
     def _batches(
         self, encoder: Encoder, texts: Sequence[str], side: Side, chosen: NDArray[np.intp]
@@ -199,6 +293,67 @@ class EmbeddingCache:
         return entries
 
 
+@dataclass
+class _LiveSession:
+    """An evaluation of a live model: which cached vectors it may use."""
+
+    reuse: bool
+    entries: dict[Path, str] = field(default_factory=dict)
+    """By folder: ``own`` if the vectors are those of this session, ``resumed`` if also of one that did not end."""
+
+
+_LIVE_SESSIONS: dict[int, _LiveSession] = {}
+"""The open sessions by the id of the encoder, which may not be hashable."""
+
+
+@contextmanager
+def live_vectors(encoders: Iterable[Encoder], *, reuse: bool = False) -> Iterator[None]:
+    """Cache the vectors of live models for one evaluation, so that it can resume after an interruption.
+
+    Vectors of earlier evaluations are removed. Those of an evaluation that did not end are used if the model returns
+    the same for a sample of their texts.
+
+    Args:
+        encoders: The live models; those that cannot be resumed are not cached.
+        reuse: Take the vectors of earlier evaluations as they are.
+    """
+    cached = [encoder for encoder in encoders if can_resume(encoder)]
+    opened = {id(encoder): _LiveSession(reuse) for encoder in cached}
+    _LIVE_SESSIONS.update(opened)
+    try:
+        yield
+        for session in opened.values():
+            for folder in session.entries:
+                with suppress(OSError):
+                    (folder / _UNFINISHED).unlink(missing_ok=True)
+    finally:
+        for encoder in cached:
+            _LIVE_SESSIONS.pop(id(encoder), None)
+
+
+def reuses_vectors(encoder: Encoder) -> bool:
+    """Return True if the vectors of earlier evaluations of a live model are to be taken as they are."""
+    session = _LIVE_SESSIONS.get(id(encoder))
+    return session is not None and session.reuse
+
+
+def _spread(rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return *count* of the rows, evenly spread; all if there are fewer."""
+    places: NDArray[np.intp] = np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(np.intp)
+    return rows[places]
+
+
+def _are_equal(cached: Floats, encoded: Floats) -> bool:
+    """Return True if vectors are the same but for the precision of a server."""
+    if cached.shape != encoded.shape:
+        return False
+    a, b = cached.astype(np.float64), encoded.astype(np.float64)
+    lengths = np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)
+    products = (a * b).sum(axis=1)
+    alike = products >= _SAME_COSINE * lengths[0] * lengths[1]
+    return bool((alike & np.isclose(*lengths, rtol=1 - _SAME_COSINE, atol=0.0)).all())
+
+
 @dataclass(frozen=True)
 class _EntryFolder:
     """The folder of one encoder, side and prompt."""
@@ -229,10 +384,69 @@ class _EntryFolder:
         content = {"format": _FORMAT, **self.about, "dimension": dimension}
         write_atomically(manifest, lambda stream: stream.write(json.dumps(content, indent=2).encode()))
 
+    @property
+    def unfinished(self) -> Path:
+        """The marker of an evaluation of a live model that has not ended."""
+        return self.folder / _UNFINISHED
+
+    def mark_unfinished(self) -> None:
+        """Write the marker; without it an interrupted evaluation starts again, which is no error."""
+        with suppress(OSError):
+            make_private_folder(self.folder)
+            self.unfinished.touch()
+
+    def seconds_saved(self, hashes: Hashes, held: NDArray[np.bool_]) -> float:
+        """Return how long encoding the cached ones among some texts took, as far as it was recorded."""
+        times = _EncodingTimes.of(_manifest(self.folder) or {})
+        if held.all() and (known := times.lists.get(_list_digest(hashes))) is not None:
+            return known
+        return int(held.sum()) * times.seconds / max(1, times.texts)
+
+    def record_seconds(self, seconds: float, texts: int, hashes: Hashes | None) -> None:
+        """Add the duration of encoding some texts to the manifest; *hashes* are given if they were a whole list.
+
+        If two processes do so at once, one of the durations may be lost.
+        """
+        about = _manifest(self.folder)
+        if about is None:
+            return
+        times = _EncodingTimes.of(about)
+        lists = times.lists | ({} if hashes is None else {_list_digest(hashes): seconds})
+        latest = dict(list(lists.items())[-_MOST_LISTS:])
+        about |= asdict(_EncodingTimes(times.seconds + seconds, times.texts + texts, latest))
+        with suppress(GoldrankError, OSError):
+            write_atomically(self.folder / _MANIFEST, lambda out: out.write(json.dumps(about, indent=2).encode()))
+
     def touch(self) -> None:
         """Record the time of use in the manifest's modification time."""
         with suppress(OSError):
-            os.utime(self.folder / _MANIFEST)
+            # The clock of the file system may stand still between two uses.
+            now = time.time_ns()
+            os.utime(self.folder / _MANIFEST, ns=(now, now))
+
+
+@dataclass(frozen=True)
+class _EncodingTimes:
+    """How long encoding took, as the manifest holds it."""
+
+    seconds: float = 0.0
+    texts: int = 0
+    lists: dict[str, float] = field(default_factory=dict)
+    """The seconds of whole lists of texts, by their digests."""
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any]) -> _EncodingTimes:
+        """Return what a manifest holds; nothing if it is damaged."""
+        try:
+            lists = {str(name): float(seconds) for name, seconds in about["lists"].items()}
+            return cls(float(about["seconds"]), int(about["texts"]), lists)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            return cls()
+
+
+def _list_digest(hashes: Hashes) -> str:
+    """Return a digest of a list of texts that does not depend on their order."""
+    return "-".join(f"{part:016x}" for part in (*hashes.sum(axis=0, dtype=np.uint64).tolist(), len(hashes)))
 
 
 def default_folder() -> Path:
@@ -284,7 +498,8 @@ def _files(folder: Path) -> list[Path]:
     patterns = (SHARD_NAME, SET_ASIDE_NAME, TEMPORARY_NAME)
     files = [Path(entry.path) for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
     ours = [path for path in files if any(name.fullmatch(path.name) for name in patterns)]
-    return sorted(ours) + [path for path in files if path.name == _MANIFEST]
+    others = {path.name: path for path in files if path.name in (_UNFINISHED, _MANIFEST)}
+    return sorted(ours) + [others[name] for name in (_UNFINISHED, _MANIFEST) if name in others]
 
 
 def _entry(folder: Path) -> EmbeddingCacheEntry | None:

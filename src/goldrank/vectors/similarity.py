@@ -226,10 +226,19 @@ def normalised(rows: Vectors) -> Vectors:
     if not isinstance(rows, np.ndarray):
         return _normalised_sparse(rows)
     wide = _scaled(rows)
-    lengths = np.sqrt(np.add.reduce(wide * wide, axis=1))
-    lengths[lengths == 0] = 1
-    wide /= lengths[:, None]
+    wide /= _divisors(wide)[:, None]
     return wide.astype(rows.dtype, copy=False)
+
+
+def normalising_divisors(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return what `normalised` divides float32 rows by: their lengths, or 1 for zero rows."""
+    return _divisors(_scaled(rows))
+
+
+def _divisors(wide: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths: NDArray[np.float64] = np.sqrt(np.add.reduce(wide * wide, axis=1))
+    lengths[lengths == 0] = 1
+    return lengths
 
 
 def _scaled(rows: Matrix) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import GoldrankError, InputError, shorten
-from goldrank.io.files import PathLike, display_name, write_atomically
+from goldrank.io.files import PathLike, display_name, nearest_path, write_atomically
 from goldrank.io.stored_vectors import StoredVectors
 from goldrank.vectors.transform_kinds import SMALLEST_EIGENVALUE, FitRows, Matrix, Parameters, Step
 
@@ -171,7 +171,7 @@ class Pipeline:
                 pipeline = cls.parse(about["pipeline"])
                 pipeline._restore(tuple(about["widths"]), arrays, about["checksum"])
         except FileNotFoundError:
-            raise InputError("there is no such file", where=where, remedy="check the path") from None
+            raise InputError("there is no such file", where=where, remedy=nearest_path(where)) from None
         except Exception as error:
             # numpy, zipfile and json raise many kinds of errors for a foreign or damaged file.
             reason = str(error) if isinstance(error, GoldrankError) else type(error).__name__

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import mimetypes
+import re
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
+from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -34,6 +36,8 @@ _DESCRIPTION = (
     "Everything that the explorer shows, as JSON. The numbers are those of `goldrank score` and `goldrank compare`. "
     'All errors have the form {"error": what is wrong, "where": place, "remedy": what to do}.'
 )
+# `code` and *parameter* in docstrings; a lone asterisk is a wildcard.
+_CODE = re.compile(r"([`*])(?=\S)([^`*]+)(?<=\S)\1")
 _ROUTES = (runs, queries, comparison, scores, data_quality, meta, masked)
 
 
@@ -112,8 +116,19 @@ def _render_api_docs(description: Mapping[str, Any]) -> str:
     for path, methods in description["paths"].items():
         for method, call in methods.items():
             tags.setdefault(call.get("tags", ["other"])[0], []).append((method, path, call))
-    template = environment("goldrank.web").get_template("api.html")
+    templates = environment("goldrank.web")
+    templates.filters["inline"] = _inline
+    template = templates.get_template("api.html")
     return template.render(info=description["info"], tags=tags, facts=_facts)
+
+
+def _inline(text: str) -> Markup:
+    """Return a text of a docstring as HTML; what is in backticks or asterisks is code.
+
+    >>> _inline("as `goldrank score`, by *first* < 2")
+    Markup('as <code>goldrank score</code>, by <code>first</code> &lt; 2')
+    """
+    return Markup(_CODE.sub(r"<code>\2</code>", str(escape(text))))
 
 
 def _facts(parameter: Mapping[str, Any]) -> str:
@@ -125,7 +140,7 @@ def _facts(parameter: Mapping[str, Any]) -> str:
     for kind in (schema, *schema.get("anyOf", ())):
         if "enum" in kind:
             facts.append(" | ".join(map(str, kind["enum"])))
-        bounds = [f"{kind[name]:g}" for name in ("minimum", "maximum") if name in kind]
+        bounds = [f"{kind[name]:,}" for name in ("minimum", "maximum") if name in kind]
         facts += [f"from {' to '.join(bounds)}"] if bounds else []
     return "; ".join(facts)
 
@@ -134,7 +149,7 @@ def _add_page(app: FastAPI) -> None:
     """Serve static files and the script of plotly under /static, and the page at every other path."""
     for ending, kind in _MEDIA_TYPES.items():
         mimetypes.add_type(kind, ending)
-    packages: list[str | tuple[str, str]] = [("goldrank.web", "static")]
+    packages: list[str | tuple[str, str]] = [("goldrank.web", "static"), ("goldrank.reporting.document", "shared")]
     if find_spec("plotly") is not None:
         packages.append(("plotly", "package_data"))
     files = StaticFiles(packages=packages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Query, Request
@@ -20,7 +20,6 @@ Entry = TypeVar("Entry")
 MOST_KEYS = 20
 MOST_METRICS = 40
 LARGEST_CUTOFF = 10_000_000
-QUICK_RESAMPLES = 1_000
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def _refuse_excess(metrics: Sequence[Metric]) -> None:
             raise InputError(f"the cutoff of {metric} is too large", remedy="leave it out to read all ranks")
 
 
-def _quick_options(
+def _scoring_options(
     metric: Annotated[
         list[str] | None, Query(max_length=MOST_METRICS, description="Such as ndcg@10; repeat for several.")
     ] = None,
@@ -120,7 +119,9 @@ def _quick_options(
     relevance_level: Annotated[
         float | None, Query(gt=0, le=1_000_000, description="Smallest grade that counts as relevant.")
     ] = None,
-    resamples: Annotated[int | None, Query(ge=100, le=100_000, description="Resamples of the bootstrap.")] = None,
+    resamples: Annotated[int, Query(ge=100, le=100_000, description="Resamples of the bootstrap.")] = (
+        Bootstrap().resamples
+    ),
     level: Annotated[float, Query(gt=0, lt=1, description="Confidence level.")] = 0.95,
     interval: Annotated[Literal["bca", "percentile"], Query(description="Kind of bootstrap.")] = "bca",
     seed: Annotated[int, Query(ge=0, le=2**32 - 1, description="Seed of the bootstrap.")] = 0,
@@ -138,20 +139,9 @@ def _quick_options(
     }
     changes = {name: value for name, value in given.items() if value is not None and value != ""}
     metrics = tuple(filter(None, metric or ())) or None
-    bootstrap = Bootstrap(resamples or QUICK_RESAMPLES, level, interval, seed)
+    bootstrap = Bootstrap(resamples, level, interval, seed)
     return ScoringOptions(metrics, profile or None, changes, bootstrap)
 
 
-def _full_options(
-    options: Annotated[ScoringOptions, Depends(_quick_options)],
-    resamples: Annotated[int, Query(ge=100, le=100_000, description="Resamples of the bootstrap.")] = (
-        Bootstrap().resamples
-    ),
-) -> ScoringOptions:
-    return replace(options, bootstrap=replace(options.bootstrap, resamples=resamples))
-
-
-QuickOptions = Annotated[ScoringOptions, Depends(_quick_options)]
-"""Options of scores that are needed at once: few resamples by default."""
-FullOptions = Annotated[ScoringOptions, Depends(_full_options)]
-"""Options of scores that are equal to those of the commands: as many resamples by default as they take."""
+ScoringParameters = Annotated[ScoringOptions, Depends(_scoring_options)]
+"""Options with the defaults of the commands, so that scores and intervals are equal to theirs."""

@@ -196,3 +196,47 @@ def test_a_list_of_records_spread_over_lines_is_read_too(tmp_path):
     for content in (CORPUS, {record["_id"]: {"title": "t", "text": "x"} for record in CORPUS}):
         path = folder(tmp_path / type(content).__name__, json.dumps(content, indent=1).encode())
         assert read(path).items.ids == ["d1", "d2", "d3"]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".csv.gz", ".json"])
+def test_corpus_queries_and_qrels_may_be_other_tables_side_by_side(tmp_path, suffix):
+    pandas = pytest.importorskip("pandas")
+    tables = {
+        "corpus": [
+            {"doc_id": "d1", "title": "Wine", "text": 'Grapes, "and" sun.'},
+            {"doc_id": "d2", "text": "A game."},
+        ],
+        "queries": [{"query_id": "q1", "question": "what is wine"}],
+        "qrels": [{"query_id": "q1", "doc_id": "d1", "score": 2}],
+    }
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "set").mkdir()
+    for name, rows in tables.items():
+        (tmp_path / "plain" / f"{name}.jsonl").write_bytes(jsonl(rows))
+        frame, file = pandas.DataFrame(rows), tmp_path / "set" / f"{name}{suffix}"
+        if suffix == ".parquet":
+            frame.to_parquet(file)
+        elif suffix == ".json":
+            frame.to_json(file, orient="records")
+        else:
+            frame.to_csv(file, index=False, sep="\t" if suffix == ".tsv" else ",")
+    made = read_collection(tmp_path / "set")
+    assert made.format == "beir"
+    assert made.checksum == read_collection(tmp_path / "plain").checksum
+
+
+def test_of_two_files_of_the_corpus_the_one_that_is_read_is_said(tmp_path):
+    path = folder(tmp_path / "set")
+    (path / "corpus.csv").write_text("id,text\nx,y\n")
+    made = read_collection(path)
+    assert (len(made.items), made.remarks) == (3, ["corpus.jsonl was read, not corpus.csv"])
+
+
+def test_a_table_without_a_text_is_refused_with_its_line(tmp_path):
+    (tmp_path / "corpus.csv").write_text("id,words\nx,y\n")
+    (tmp_path / "queries.csv").write_text("id,text\nq,y\n")
+    with pytest.raises(InputError, match=r"holds corpus\.csv and queries.csv but no qrels"):
+        read_collection(tmp_path)
+    (tmp_path / "qrels.csv").write_text("query_id,doc_id,score\nq,x,1\n")
+    with pytest.raises(InputError, match=r"corpus.csv:2: there is no text \(fields: 'id', 'words'\)"):
+        read_collection(tmp_path)

@@ -1,5 +1,7 @@
 """Documents and collections: streamed or held they are the same, and a checksum sees everything that matters."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from goldrank.data.collections import Collection, Document, Documents
 from goldrank.errors import InputError
 from goldrank.io.columns import Columns
+from goldrank.io.fingerprints import add_text
 
 texts = st.text(max_size=8)
 sections = st.lists(st.tuples(texts, texts), max_size=3).map(tuple)
@@ -35,6 +38,16 @@ def test_streamed_documents_equal_those_held(rows):
 @given(documents, documents)
 def test_documents_have_the_same_checksum_only_if_they_are_the_same(first, second):
     assert (Documents(first, "a").checksum == Documents(second, "b").checksum) == (first == second)
+
+
+@given(documents)
+def test_the_checksum_digests_every_part_with_its_length(rows):
+    digest = hashlib.sha256()
+    for document in rows:
+        for part in (document.id, document.title, *(part for section in document.sections for part in section)):
+            add_text(digest, part)
+        digest.update(b"\xff")
+    assert Documents(rows, "a").checksum == digest.hexdigest()[:16]
 
 
 @given(documents, st.integers(1, 5))

@@ -205,7 +205,7 @@ def test_what_is_read_does_not_change_with_the_list():
     ("data", "message"),
     [
         (3, "an object of type int is not data to evaluate on; give the path of a file or folder, " + ACCEPTED),
-        (["a", "b"], "['a', 'b'] is not data to evaluate on; give the path of a file or folder, " + ACCEPTED),
+        ([0.5, 1.5], "[0.5, 1.5] is not data to evaluate on; give the path of a file or folder, " + ACCEPTED),
         (
             {"q1": {"d1": 1}},
             "a mapping with the keys ['q1'] is not data to evaluate on; give the path of a file or folder, " + ACCEPTED,
@@ -219,7 +219,7 @@ def test_what_is_read_does_not_change_with_the_list():
         (
             {"corpus": 3, "queries": QUERIES, "qrels": QRELS},
             'the dict: the corpus is 3; give {"id": "text"}, {"id": {"title": "…", "text": "…"}}, '
-            "or records with id and text",
+            'records or a data frame with id and text, or a list of texts, whose ids are "0", "1", …',
         ),
         (
             [{"id": "a", "text": "x", "label": 3}],
@@ -231,7 +231,7 @@ def test_what_is_read_does_not_change_with_the_list():
             "(counted from 0)); give every text its own id",
         ),
     ],
-    ids=["number", "texts", "run", "empty", "no qrels", "corpus", "label", "twice"],
+    ids=["number", "numbers", "run", "empty", "no qrels", "corpus", "label", "twice"],
 )
 def test_other_shapes_are_refused_by_what_is_accepted(data, message):
     with pytest.raises(InputError) as error:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from goldrank.data.collections import read_collection
 from goldrank.data.collections.pairs import read
 from goldrank.errors import InputError
+from goldrank.tasks.catalogue import find_task as task_named
 
 TABLE = 'query,item,grade\nwhat is wine,grapes,2\nwhat is wine,"must, juice",1\nwho plays,grapes,0\n'
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=5).filter(
@@ -56,7 +57,7 @@ def test_every_pair_comes_back_with_its_texts(tmp_path_factory, pairs):
 
 @pytest.mark.parametrize(
     "header",
-    ["question\tanswer\tlabel", "Anchor\tPositive\tScore", "sentence1\tsentence2\tscore", "query\tpassage\trelevance"],
+    ["question\tanswer\tlabel", "Anchor\tPositive\tScore", "question\tcontext\tscore", "query\tpassage\trelevance"],
 )
 def test_columns_go_by_many_names_packed_or_not(tmp_path, header):
     path = write(tmp_path / "x.tsv.gz", gzip.compress(f"{header}\na\tb\t0.5\n".encode()))
@@ -138,3 +139,99 @@ def test_a_cell_may_hold_a_whole_article(tmp_path):
     (tmp_path / "pairs.csv").write_text(f'query,passage\nwine,"{long}"\n')
     (item,) = read(tmp_path / "pairs.csv", None).items
     assert item.text == long
+
+
+def test_the_reading_names_every_column_and_those_that_are_ignored(tmp_path):
+    content = "qid,Question,passage,label,negative_1,by\n1,a,b,1,c,me\n"
+    assert read(write(tmp_path / "x.csv", content)).readings == (
+        "x.csv: query = Question, item = passage, query_id = qid, grade = label, negatives = negative_1; ignored: by",
+    )
+
+
+TWO_READINGS = {
+    "question,answer,expected_file\na,b,c.md\n": [
+        "the texts of answer are the items to rank, or expected_file names the relevant documents",
+        "-t '{spec}(item=answer)'",
+        "-t FOLDER --questions {file} if expected_file names",
+    ],
+    "question,answer,doc_id\na,b,7\n": ["or doc_id names the relevant documents", "-t '{spec}(item=answer)'"],
+    "question,passage,expected_file\na,b,c.md\n": ["or expected_file names the relevant documents"],
+    "question,source\na,b.md\n": ["-t FOLDER --questions {file} if source names documents of a folder"],
+    "question,context,answer\na,b,c\n": [
+        "context and answer could each be the item",
+        "-t '{spec}(item=context)' or '{spec}(item=answer)'",
+    ],
+    "query,question,item\na b,c d,e f\n": ["query and question could each be the query"],
+    "query,item,score,label\na b,c d,1,0\n": ["score and label could each be the grade", "'{spec}(grade=label)'"],
+    "sentence1,sentence2,score\na,b,0.2\nc,d,4.8\n": [
+        "sentence1 and sentence2 with a score of their similarity (from 0.2 to 4.8), or queries with graded items",
+        "-t sentence-pairs:{file} correlates",
+        "-t '{spec}(min_grade=",
+        "--from-pairs {file} ranks",
+    ],
+    "text1,text2,similarity\na,b,0\nc,d,3\ne,f,5\n": ["text1 and text2 with a similarity of their similarity"],
+}
+
+
+@pytest.mark.parametrize("content", TWO_READINGS)
+def test_a_table_with_two_plausible_readings_is_refused_and_both_are_named(tmp_path, content):
+    file = write(tmp_path / "x.csv", content)
+    with pytest.raises(InputError) as error:
+        read_collection(file)
+    for part in TWO_READINGS[content]:
+        assert part.format(file=file, spec=f"pairs:{file}") in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "question,passage,source\na,b,wikipedia\n",
+        "query,item,doc_id\na b,c d,7\n",
+        "sentence1,sentence2,label\na,b,0\nc,d,1\n",
+        "sentence1,sentence2\na,b\n",
+        "question,answer,answer_id\na,b,7\n",
+    ],
+)
+def test_a_table_with_one_plausible_reading_is_read(tmp_path, content):
+    assert read_collection(write(tmp_path / "x.csv", content)).readings
+
+
+def test_the_options_of_a_spec_choose_the_columns_and_the_lowest_grade(tmp_path):
+    file = write(tmp_path / "rag.csv", "question,context,answer,expected_file\na,long,short,c.md\n")
+    chosen = read_collection(f"pairs:{file}(item=Context)")
+    assert texts(chosen.items) == {"d1": "long"}
+    assert chosen.readings == ("rag.csv: query = question, item = context; ignored: answer, expected_file",)
+    assert task_named(f"pairs:{file}(item=answer)").name == "rag"
+    sts = write(tmp_path / "sts.csv", "sentence1,sentence2,score\na,b,0.2\nc,d,4.8\ne,f,4\n")
+    ranked = read_collection(f"pairs:{sts}(min_grade=4)")
+    assert rows(ranked) == [("q1", "d1", 0), ("q2", "d2", 4.8), ("q3", "d3", 4)]
+    assert ranked.remarks == ["1 pair of 3 below the grade 4: judged, not relevant"]
+    assert rows(read_collection(f"pairs:{sts}(grade=score)"))[0] == ("q1", "d1", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("item=nope", r"there is no column 'nope' to be the item \(columns: 'query', 'item'\)"),
+        ("items=item", "no option of pairs 'items'; did you mean 'item'"),
+        ("min_grade=4", "min_grade has no effect without a column of grades"),
+    ],
+)
+def test_options_that_name_nothing_are_refused(tmp_path, options, message):
+    file = write(tmp_path / "x.csv", "query,item\na,b\n")
+    with pytest.raises(InputError, match=message):
+        read_collection(f"pairs:{file}({options})")
+
+
+def test_a_lowest_grade_is_a_number(tmp_path):
+    file = write(tmp_path / "x.csv", "query,item,grade\na,b,1\n")
+    with pytest.raises(InputError, match="min_grade is 'high', not a number"):
+        read_collection(f"pairs:{file}(min_grade=high)")
+    with pytest.raises(InputError, match="there is no such file or folder"):
+        read_collection("pairs:nowhere.csv(item=answer)")
+
+
+def test_grades_that_are_fractions_are_remarked(tmp_path):
+    content = "query,passage,score\na,b,0.25\nc,d,1\n"
+    (remark,) = read(write(tmp_path / "x.csv", content)).remarks
+    assert remark.startswith("1 of 2 grades (from 0.25 to 1) are fractions, and any above 0 is relevant")

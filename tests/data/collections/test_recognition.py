@@ -38,7 +38,7 @@ NEARLY = {
 }
 NOTHING = {
     "empty": {},
-    "text": {"notes.txt": "nothing to rank\n"},
+    "data": {"notes.dat": "nothing to rank\n"},
     "python": {"a.py": "print(1)\n", "b/c.py": "print(2)\n"},
     "judgments": {"judgments.json": json.dumps({"q1": {"d1": 1}})},
     "hidden": {".corpus.jsonl": RECORD},

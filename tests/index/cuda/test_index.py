@@ -19,6 +19,7 @@ if not HAS_GPU and "triton" not in sys.modules:
     os.environ["TRITON_INTERPRET"] = "1"
 
 from goldrank.index.cuda import comparison as cuda_comparison  # noqa: E402
+from goldrank.index.cuda import counting as cuda_counting  # noqa: E402
 from goldrank.index.cuda import index as cuda  # noqa: E402
 from goldrank.index.cuda import item_store as cuda_store  # noqa: E402
 from goldrank.index.cuda import kernels as cuda_kernels  # noqa: E402
@@ -185,6 +186,60 @@ def test_more_open_pairs_than_find_room_are_counted_in_parts():
     expected = ExactIndex(items, None, "dot").exact_hits(items[:4], gold)
     for name in COUNTS:
         np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="needs triton")
+@pytest.mark.parametrize("similarity", ["dot", "l2"])
+@pytest.mark.parametrize("make", [duplicates, neighbours, plain_normal])
+def test_open_pairs_that_float32_scores_decide_are_counted_the_same(make, similarity, monkeypatch):
+    pairs_of, cleared = cuda_comparison.OpenPairs.pairs_of, []
+
+    def refine_first(self, bits, refine):
+        before = _set_bits(bits)
+        refine(bits)
+        cleared.append((before, _set_bits(bits)))
+        return pairs_of(self, bits)
+
+    monkeypatch.setattr(cuda_comparison.OpenPairs, "pairs_of", refine_first)
+    # Wider first limits leave all pairs of ordinary data open.
+    monkeypatch.setattr(cuda_comparison, "TENSOR_UNIT", 2.0**-11)
+    _counts_are_those_of_the_processor(make, similarity)
+    if make is plain_normal:
+        before, after = map(sum, zip(*cleared, strict=True))
+        assert before > 100
+        # Only the golds themselves are as close as that.
+        assert after == 2
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="needs triton")
+@pytest.mark.parametrize("make", [duplicates, neighbours, uneven, plain_normal])
+def test_where_many_pairs_are_open_products_of_digits_give_the_same_counts(make, monkeypatch):
+    compare, compared = cuda_comparison.OpenPairs.compare_digits, []
+
+    def count_open(self, *rest):
+        bits = compare(self, *rest)
+        compared.append(_set_bits(bits))
+        return bits
+
+    monkeypatch.setattr(cuda_comparison.OpenPairs, "compare_digits", count_open)
+    monkeypatch.setattr(cuda_counting, "_SAMPLED", 1)
+    monkeypatch.setattr(cuda_counting, "_MANY_OPEN", -1)
+    _counts_are_those_of_the_processor(make, "dot")
+    assert len(compared) == 1
+    if make is plain_normal:
+        assert compared == [2]
+
+
+def _counts_are_those_of_the_processor(make, similarity):
+    rng = np.random.default_rng(11)
+    items, queries = make(rng, 64, 300), make(rng, 2, 300)
+    gold = {"0": {"7": 1}, "1": {"50": 1}}
+    expected = ExactIndex(items, None, similarity).exact_hits(queries, gold)
+    same_hits(gpu_index(items, None, similarity, False).exact_hits(queries, gold), expected)
+
+
+def _set_bits(bits):
+    return int(np.unpackbits(bits.cpu().numpy().view(np.uint8)).sum())
 
 
 @pytest.mark.skipif(not INTERPRETED, reason="needs triton")

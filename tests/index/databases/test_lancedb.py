@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from goldrank.index.databases import lancedb as lancedb_index
 from goldrank.index.databases.lancedb import KINDS, LanceTarget, read_spec
 from vector_servers import clustered, load_and_be_killed, recall, same_sets, small_disk  # noqa: F401 - fixture
 
-pytestmark = pytest.mark.heavy
-
-lancedb = pytest.importorskip("lancedb", reason="the lancedb index needs the package lancedb")
+# The package is imported by the tests, not for the collection of tests, because that takes seconds in every process.
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(find_spec("lancedb") is None, reason="the lancedb index needs the package lancedb"),
+]
 SIMILARITIES = ["cosine", "dot", "l2"]
 ITEMS, QUERIES = clustered(1500, 16), clustered(20, 16, seed=1)
 
@@ -83,6 +86,8 @@ def test_a_query_is_left_out_by_its_id_and_ranks_are_refused(tmp_path):
 
 
 def test_an_identical_load_is_used_again_and_others_are_refused(tmp_path, capsys, monkeypatch):
+    import lancedb
+
     spec = f"lancedb:{tmp_path}/items"
     index = build(spec, ITEMS)
     before = index.table.version

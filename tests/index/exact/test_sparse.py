@@ -10,6 +10,7 @@ import goldrank as gr
 from goldrank.encoders import load
 from goldrank.index.exact.index import ExactIndex, exact_index
 from goldrank.index.exact.sparse import SparseExactIndex
+from goldrank.vectors.similarity import normalised
 
 VALUES = [0.0, 0.0, 0.0, 1.0, 2.0, -1.0, 0.1, 0.3, np.nextafter(0.3, 1)]
 
@@ -43,6 +44,33 @@ def test_the_top_k_is_that_of_dense_vectors(queries, items, similarity, k, exclu
     for query, ranking in found.to_dict().items():
         # Scores of near-equal items may differ in the last bit between the two, so the items are compared by score.
         assert sorted(ranking.values()) == pytest.approx(sorted(dense[query].values()), abs=1e-7)
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine", "l2"])
+@pytest.mark.parametrize("k", [1, 7, 40, 400])
+def test_the_top_k_has_the_scores_of_the_product_to_the_bit_and_ties_by_id(similarity, k):
+    rng = np.random.default_rng(4)
+    # Few different values, repeated rows and empty ones, so that many scores are equal at any depth.
+    items = np.where(rng.random((300, 12)) < 0.2, rng.choice([0.1, 0.3, 0.7, -0.2], (300, 12)), 0.0)
+    items = np.vstack([items, items[:60], np.zeros((40, 12))])
+    queries = np.vstack([items[:30], rng.random((10, 12)), np.zeros((2, 12))])
+    ids = [f"d{number}" for number in rng.permutation(len(items))]
+    index = SparseExactIndex(csr_matrix(items), ids, similarity, threads=3)
+    run = index.top_k(csr_matrix(queries), k)
+    rows, columns = (normalised(csr_matrix(side)) if similarity == "cosine" else csr_matrix(side)
+                     for side in (items, queries))  # fmt: skip
+    scores = (rows @ columns.T).toarray().T
+    if similarity == "l2":
+        squares = [np.square(np.sqrt(np.asarray(side.multiply(side).sum(axis=1)).ravel())) for side in (rows, columns)]
+        scores -= 0.5 * squares[0]
+    for column, values in enumerate(scores):
+        expected = sorted(range(len(ids)), key=lambda row: (values[row], ids[row]), reverse=True)[:k]
+        reported = values[expected]
+        if similarity == "l2":
+            reported = -np.sqrt(np.maximum(squares[1][column] - 2 * reported, 0.0))
+        assert list(run[str(column)].items()) == [
+            (ids[row], score) for row, score in zip(expected, reported.tolist(), strict=True)
+        ]
 
 
 def test_texts_that_share_no_word_with_the_query_are_tied_and_score_at_chance():

@@ -1,14 +1,18 @@
 """Chat models as predictors, against a real server on loopback that misbehaves on purpose."""
 
 import json
+import re
 
 import pytest
 
+from goldrank import masked
 from goldrank.errors import GoldrankError, InputError
 from goldrank.masked.examples.chunks import Blank, Chunk, Guesses, MaskKey
 from goldrank.masked.predictions.predict import predict_all
 from goldrank.masked.predictors import load_predictor, remarks_of
 from goldrank.masked.predictors.answers import read_answer
+from goldrank.runs.masked import load_stored_predictions
+from goldrank.store import Store
 from http_servers import HttpServer, json_reply
 
 
@@ -203,8 +207,24 @@ def test_stored_guesses_carry_the_model_in_their_key_and_never_the_address_or_it
     specs = [f"llm:{model}@{server.url}?api_key=sk-hidden" for model in models]
     assert main(["masked", "predict", "persons", "--limit", "1", "-m", *specs, "--store", str(tmp_path)]) == 0
     keys = capsys.readouterr().out.split()
-    assert [key.rpartition("-")[0] for key in keys] == [
+    assert [re.sub(r"-[0-9a-f]{4}-\d{8}t\d{4}z$", "", key) for key in keys] == [
         "masked-persons-llm-gpt-4o-mini",
         "masked-persons-llm-org-one-llama-3-1-8b-instruct",
         "masked-persons-llm-org-two-llama-3-1-8b-instruct",
     ]
+
+
+def test_a_server_that_changed_is_asked_again_and_both_answers_stay(server, tmp_path):
+    spec = f"llm:tiny@{server.url}"
+    [before] = masked.predict("persons", spec, tmp_path, limit=1)
+    server.say = lambda question: '["Marie Curie"]'
+    asked = len(server.requests)
+    [reused] = masked.predict("persons", spec, tmp_path, limit=1, reuse=True)
+    assert (reused.stored.key, reused.fresh, len(server.requests)) == (before.stored.key, False, asked)
+    [after] = masked.predict("persons", spec, tmp_path, limit=1)
+    assert after.fresh
+    first, second = (load_stored_predictions(outcome.stored)["guesses"].to_pylist() for outcome in (before, after))
+    assert first != second
+    assert {run.key for run in Store.open(tmp_path).list()} == {before.stored.key, after.stored.key}
+    with pytest.raises(InputError, match="reuse has no effect, because no predictor is live"):
+        masked.predict("persons", "names:majority", tmp_path, limit=1, reuse=True)

@@ -308,7 +308,10 @@ def test_predictions_from_a_file_are_looked_up_by_key_and_missing_ones_are_count
     assert found[MaskKey("1", 0, 1)] == Guesses(("Fox",), (0.8,))
     assert found[MaskKey("2", 0, 0)] == Guesses(("Bo", "Bob"), (0.5, 0.3))
     assert found[MaskKey("3", 0, 0)] == Guesses((), ())
-    assert remarks_of(made) == ("1 masks have no predictions in predictions.jsonl",)
+    assert remarks_of(made) == (
+        "predictions.jsonl: page = id, sequence = sequence_number, guesses = predictions, scores = scores",
+        "1 masks have no predictions in predictions.jsonl",
+    )
     assert predict_all(people, made, k=3)[MaskKey("2", 0, 0)].names == ("Bo", "Bob", "Bo")
     before = made.identity
     file.write_text(json.dumps(rows[0]) + "\n")

@@ -19,7 +19,7 @@ from goldrank.scoring import Bootstrap
 from goldrank.store import Store
 
 QUICK = Bootstrap(resamples=200)
-VOID = {"meta", "br", "img", "input", "link", "hr"}
+VOID = {"meta", "br", "img", "input", "link", "hr", "wbr"}
 
 
 class Reader(HTMLParser):
@@ -84,7 +84,7 @@ def test_no_text_of_the_data_becomes_an_element_or_a_script(hostile):
     reader = read(hostile)
     assert not [tag for tag, _ in reader.elements if tag in ("img", "iframe", "object", "link", "b2")]
     scripts = [attributes for tag, attributes in reader.elements if tag == "script"]
-    assert [one for one in scripts if one.get("type") != "application/json"] == [{}, {}]
+    assert [one for one in scripts if one.get("type") != "application/json"] == [{}, {}, {}, {}]
     handlers = [name for _, attributes in reader.elements for name in attributes if name.startswith("on")]
     assert handlers == []
     links = [attributes["href"] for tag, attributes in reader.elements if tag == "a"]
@@ -145,7 +145,7 @@ def test_every_figure_has_its_data_in_both_themes(plain):
     assert len(wanted) == len(plain.sections[0].figures) > 0
     for name in wanted:
         content = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.DOTALL)[1]
-        assert set(json.loads(content)) == {"light", "dark"}
+        assert set(json.loads(content)) == {"light", "dark", "legend"}
         assert json.loads(content)["light"]["data"]
 
 
@@ -167,9 +167,14 @@ def test_ids_are_not_given_twice(plain):
 
 
 def test_tables_can_be_read_aloud(plain):
-    headings = [attributes for tag, attributes in read(to_html(plain)).elements if tag == "th"]
-    assert headings
-    assert all(attributes.get("scope") == "col" for attributes in headings)
+    elements = read(to_html(plain)).elements
+    scopes = [attributes.get("scope") for tag, attributes in elements if tag == "th"]
+    assert set(scopes) == {"col", "row"}
+    regions = [attributes for _, attributes in elements if "scroll" in attributes.get("class", "").split()]
+    assert len(regions) == sum(tag == "table" for tag, _ in elements) > 0
+    assert all(region["role"] == "region" and region["aria-label"] and region["tabindex"] == "0" for region in regions)
+    figures = [attributes for _, attributes in elements if "data-source" in attributes]
+    assert all(figure["role"] == "img" and len(figure["aria-label"]) > 40 for figure in figures)
 
 
 def test_without_figures_no_drawing_library_is_needed(tmp_path, monkeypatch):

@@ -75,5 +75,5 @@ def test_a_command_cannot_leave_its_block(store):
 
 def test_measurements_have_their_section(store):
     text = written(content_of(examples.save_measured(store, {"low": 0.3, "high": 0.7}), store))
-    assert "**high leads on spearman with 0.7000 [0.6000, 0.8000].**" in text
+    assert "**On spearman, high leads with 0.7000 [0.6000, 0.8000]; it was not tested against low" in text
     assert "| b low | 0.3000 [0.2000, 0.4000] | 0.2500 |" in text

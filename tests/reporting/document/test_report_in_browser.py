@@ -67,8 +67,33 @@ def test_nothing_is_wider_than_a_phone(reader, page):
     try:
         drawn(reader, page[0])
         reader.fit()
+        legends = reader.run(
+            "return [...document.querySelectorAll('.legend')].map(legend => [legend, \
+            legend.previousElementSibling].map(part => part.getBoundingClientRect().toJSON()))"
+        )
+        assert legends
+        assert all(legend["top"] >= plot["bottom"] - 1 for legend, plot in legends)
+        wide = """[...document.querySelectorAll('.scroll')].filter(
+            part => part.checkVisibility() && part.scrollWidth > part.clientWidth + 1)"""
+        assert reader.run(f"return {wide}.length") > 0
+        hint = "getComputedStyle(part, '::after').content"
+        assert all("Scroll sideways" in said for said in reader.run(f"return {wide}.map(part => {hint})"))
     finally:
         reader.resize(DESKTOP)
+
+
+def test_an_entry_of_the_legend_hides_its_series_and_shows_it_again(reader, page):
+    drawn(reader, page[0])
+    shown = """
+        const plot = document.querySelector('.legend').previousElementSibling;
+        return plot.data.filter(trace => trace.legendgroup === '0').map(trace => trace.visible ?? true)"""
+    assert set(reader.run(shown)) == {True}
+    press = "document.querySelector('.legend button').click()"
+    reader.run(press)
+    assert set(reader.run(shown)) == {False}
+    assert reader.one(".legend button").get_attribute("aria-pressed") == "false"
+    reader.run(press)
+    assert set(reader.run(shown)) == {True}
 
 
 def test_colours_follow_the_reader_and_then_the_switch(reader, page):

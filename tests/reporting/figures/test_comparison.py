@@ -1,7 +1,7 @@
 """The figures of compared runs agree with the numbers they show, and are left out for a stated reason."""
 
-import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,9 +11,11 @@ from goldrank.comparing import compare_hits
 from goldrank.reporting.figures.comparison import NAMES, OF_ONE, make_figures
 from goldrank.reporting.figures.costs import metric_by_seconds, pareto_front
 from goldrank.reporting.figures.curves import LEVELS, metric_by_cutoff, precision_recall
-from goldrank.reporting.figures.description import Figure, LeftOut
-from goldrank.reporting.figures.leaderboard import critical_difference, leaderboard, mean_ranks
+from goldrank.reporting.figures.description import Bracket, Figure, LeftOut
+from goldrank.reporting.figures.leaderboard import leaderboard, significance_groups
 from goldrank.reporting.figures.paired import differences, paired_scatter
+from goldrank.reporting.text.comparison import scores_grid
+from goldrank.reporting.text.formatting import SUPERSCRIPTS
 from goldrank.scoring import Bootstrap, score_hits
 
 QUICK = Bootstrap(resamples=200)
@@ -63,29 +65,72 @@ def test_the_leaderboard_shows_means_and_intervals_best_first(compared):
     assert "95% intervals: bootstrap over queries (200 resamples, seed 0)" in made.caption
 
 
-def test_the_critical_difference_is_nemenyis(compared):
-    found = mean_ranks(compared.scores, compared.scores["weak"].metrics[0], compared.alpha)
-    # Demšar (2006), table 5: q = 2.569 for four classifiers at 0.05.
-    assert found.difference == pytest.approx(2.569 * math.sqrt(4 * 5 / (6 * 60)), rel=1e-3)
-    assert sum(found.ranks.values()) == pytest.approx(1 + 2 + 3 + 4)
-    made = critical_difference(compared.scores)
-    ranks = dict(zip(made.y.categories, made.series[0].x, strict=True))
-    assert ranks == found.ranks
-    joined = [set(made.y.categories[one.first : one.last + 1]) for one in made.brackets]
-    assert {"middle", "alike"} in joined
-    for group in joined:
-        assert max(ranks[run] for run in group) - min(ranks[run] for run in group) <= found.difference
-    assert not any({"weak", "strong"} <= group for group in joined)
-    assert "Nemenyi's critical difference" in made.caption
-    for one in made.brackets:
-        assert one.at > max(ranks[run] for run in made.y.categories[one.first : one.last + 1])
+def joined_pairs(figure):
+    """The pairs of runs that some bar of the figure joins."""
+    runs = figure.y.categories
+    return {frozenset(pair) for each in figure.brackets for pair in combinations((runs[at] for at in each.members), 2)}
 
 
-def test_lower_is_better_turns_the_ranks(compared):
+def undecided_pairs(compared, metric):
+    """The pairs of runs of which the test calls neither better."""
+    direction = compared.scores["weak"][metric].metric.definition.direction if "weak" in compared.scores else "higher"
+    return {
+        frozenset((pair.a, pair.b))
+        for pair in compared.pairs
+        if pair.metric == metric and pair.winner(compared.alpha, direction) is None
+    }
+
+
+def test_the_groups_join_exactly_the_pairs_that_the_test_cannot_tell_apart(compared):
+    made = significance_groups(compared)
+    assert joined_pairs(made) == undecided_pairs(compared, "ndcg@10")
+    assert frozenset(("middle", "alike")) in joined_pairs(made)
+    assert made.y.categories[0] == "strong"
+    values = dict(zip(made.y.categories, made.series[0].x, strict=True))
+    assert values == {run: scores["ndcg@10"].value for run, scores in compared.scores.items()}
+    assert "(paired t test, Holm over the pairs of the metric, α = 0.05)" in made.caption
+    assert "60 queries" in made.caption
+    for each in made.brackets:
+        assert each.at > max(values[made.y.categories[at]] for at in each.members)
+
+
+@pytest.mark.parametrize("test", ["randomisation", "t", "wilcoxon"])
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_sentence_and_superscripts_agree_with_the_test_on_generated_runs(seed, test):
+    rng = np.random.default_rng(seed)
+    skill = {f"run{at}": float(lift) for at, lift in enumerate(rng.uniform(0.5, 2.5, 6))}
+    compared = compare_hits(
+        made_hits(skill, queries=25, items=40, seed=seed), "mrr", test=test, correction="none", bootstrap=QUICK
+    )
+    made = significance_groups(compared)
+    assert joined_pairs(made) == undecided_pairs(compared, "mrr")
+    leader, *others = compared.order("mrr")
+    beaten = {other for other in others if frozenset((leader, other)) not in joined_pairs(made)}
+    assert set(compared.better_than("mrr", leader)) == beaten
+    sentence = compared.verdict["mrr"]
+    worse, _, alike = sentence.partition("cannot be told apart from ")
+    if beaten != set(others):
+        assert {run for run in others if run in worse.partition("; it ")[2]} == beaten
+        assert {run for run in others if run in alike} == set(others) - beaten
+    row = next(row for row in scores_grid(compared).rows if row[0].text.endswith(leader))
+    letters = dict(zip(compared.scores, "abcdef", strict=True))
+    marks = "".join(sorted(letters[run] for run in beaten)).translate(SUPERSCRIPTS)
+    assert row[1].marks == marks
+
+
+def test_a_group_that_is_not_a_run_of_neighbours_leaves_out_the_runs_between():
+    bar = Bracket((0, 1, 3), 0.5)
+    assert bar.spans == [(-0.2, 1.2), (2.8, 3.2)]
+    assert bar.gaps == [(1.2, 2.8)]
+
+
+def test_lower_is_better_turns_the_order(compared):
     metric = compared.scores["weak"].metrics[2]
-    ranks = mean_ranks(compared.scores, metric, 0.05).ranks
-    assert ranks["strong"] < ranks["middle"] < ranks["weak"]
-    alone = leaderboard({run: replace_metrics(one, [metric]) for run, one in compared.scores.items()})
+    lower = replace(compared, scores={run: replace_metrics(one, [metric]) for run, one in compared.scores.items()})
+    made = significance_groups(lower)
+    assert [made.y.categories[at] for at in (0, -1)] == ["strong", "weak"]
+    assert joined_pairs(made) == undecided_pairs(compared, str(metric))
+    alone = leaderboard(lower.scores)
     assert alone.y.categories[0] == "strong"
     assert "lower is better" in alone.x.label
 
@@ -102,17 +147,20 @@ def test_runs_without_a_difference_are_all_joined():
         for turn, name in enumerate("abc")
     }
     hits = {name: run.hits(gold) for name, run in runs.items()}
-    made = critical_difference(compare_hits(hits, "mrr", test="t", bootstrap=QUICK).scores)
-    assert [(one.first, one.last) for one in made.brackets] == [(0, 2)]
-    assert "Friedman's test finds no difference" in made.caption
+    made = significance_groups(compare_hits(hits, "mrr", test="t", bootstrap=QUICK))
+    assert [each.members for each in made.brackets] == [(0, 1, 2)]
 
 
-def test_two_runs_or_equal_runs_have_no_critical_difference(hits):
+def test_groups_need_three_runs_a_better_direction_and_a_test(hits):
     two = compare_hits({run: hits[run] for run in ("weak", "strong")}, "mrr", test="t", bootstrap=QUICK)
-    assert "three runs or more" in critical_difference(two.scores).reason
+    assert "three runs or more" in significance_groups(two).reason
     same = compare_hits(dict.fromkeys("abc", hits["weak"]), "mrr", test="t", bootstrap=QUICK)
-    assert "the same value of mrr on every query" in critical_difference(same.scores).reason
+    assert [each.members for each in significance_groups(same).brackets] == [(0, 1, 2)]
     assert "the same value" in differences(same.scores, "a", "b").reason
+    counted = compare_hits(hits, "num_ret", bootstrap=QUICK)
+    assert "no direction of num_ret is the better one" in significance_groups(counted).reason
+    median = compare_hits(hits, "median_rank(unfound=last)", bootstrap=QUICK)
+    assert "a median over queries has no paired test of means" in significance_groups(median).reason
 
 
 def test_every_query_is_one_point_or_part_of_one(compared):
@@ -199,10 +247,12 @@ def test_one_relevant_item_a_query_has_no_precision_recall_curve():
 def test_nothing_is_cheaper_and_better_than_the_front(compared):
     costs = {"weak": 1.0, "middle": 10.0, "alike": 20.0, "strong": 40.0}
     made = metric_by_seconds(compared.scores, costs)
-    runs, front = made.series
+    *runs, front = made.series
+    assert [run.name for run in runs] == list(compared.scores)
+    places = [(run.x[0], run.y[0]) for run in runs]
     on_front = list(zip(front.x, front.y, strict=True))
-    for x, y in zip(runs.x, runs.y, strict=True):
-        beaten = any(c <= x and v >= y and (c, v) != (x, y) for c, v in zip(runs.x, runs.y, strict=True))
+    for x, y in places:
+        beaten = any(c <= x and v >= y and (c, v) != (x, y) for c, v in places)
         assert ((x, y) in on_front) != beaten
     assert made.x.scale == "log"
     some = metric_by_seconds(compared.scores, {"weak": 1.0, "strong": 2.0, "middle": 0.0})
@@ -217,18 +267,19 @@ def test_the_front_takes_the_lower_value_where_that_is_better():
 
 def test_the_set_has_every_figure_that_the_runs_allow(hits, compared):
     seconds = {"weak": 1.0, "middle": 2.0, "strong": 3.0}
-    made = make_figures(compared.scores, hits, seconds=seconds, how=QUICK)
+    made = make_figures(compared, hits, seconds=seconds, how=QUICK)
     assert [one.name for one in made] == list(NAMES)
     assert all(isinstance(one, Figure) for one in made)
     scatter = made[NAMES.index("paired-scatter")]
     assert scatter.y.label == "ndcg@10 of strong"
-    without = make_figures(compared.scores, hits, how=QUICK)
+    without = make_figures(compared, hits, how=QUICK)
     assert [one.name for one in without if isinstance(one, LeftOut)] == ["metric-by-seconds"]
     for figure in made:
         assert "quer" in figure.caption
 
 
 def test_a_single_run_has_its_curves_and_reasons_for_the_rest(hits, compared):
-    made = make_figures({"weak": compared.scores["weak"]}, hits, how=QUICK)
+    alone = compare_hits({"weak": hits["weak"]}, METRICS, bootstrap=QUICK)
+    made = make_figures(alone, hits, how=QUICK)
     assert {one.name for one in made if isinstance(one, Figure)} == set(OF_ONE)
     assert {one.reason for one in made if isinstance(one, LeftOut)} == {"there is one run, and two are needed"}

@@ -75,7 +75,7 @@ def test_an_impossible_axis_is_refused(given):
     "changes",
     [
         {"name": "../curve"},
-        {"brackets": (Bracket(0, 1, 1.0),)},
+        {"brackets": (Bracket((0, 1), 1.0),)},
         {"name": ""},
         {"series": ()},
         {"series": (line(), line())},

@@ -74,3 +74,17 @@ def test_cutoffs_and_edges_rise_from_the_first_rank_to_the_last(deepest):
         assert ranks == sorted(set(ranks))
         assert (ranks[0], ranks[-1]) == (1, deepest)
         assert len(ranks) <= 31
+
+
+def test_a_histogram_of_many_runs_has_the_first_six_and_says_so(runs):
+    many = {f"run {number}": runs["shallow"] for number in range(8)}
+    made = rank_histogram(many)
+    assert [series.name for series in made.series] == list(many)[:6]
+    assert made.note == "The first 6 of 8 runs."
+    assert rank_histogram(runs).note == ""
+
+
+def test_a_level_of_relevance_that_no_item_reaches_leaves_the_figures_of_ranks_out(runs):
+    for make in (rank_curve, rank_histogram):
+        left_out = make(runs, relevance_level=50)
+        assert left_out.reason == "no judged item is relevant under these conventions"

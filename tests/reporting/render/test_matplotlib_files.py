@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
@@ -71,7 +72,7 @@ def diagonal():
 def bracketed():
     runs = Axis("run", categories=(LONG, "bm25", "tfidf"))
     series = [Series("mean rank", (1.2, 1.5, 3.0), (0, 1, 2), mark="points")]
-    return Figure("bracketed", "Ranks", CAPTION, Axis("mean rank"), runs, series, brackets=(Bracket(0, 1, 1.6),))
+    return Figure("bracketed", "Ranks", CAPTION, Axis("mean rank"), runs, series, brackets=(Bracket((0, 1), 1.6),))
 
 
 def paired():
@@ -148,6 +149,14 @@ def test_what_is_written_in_a_heat_map_stays_in_its_cells(columns, size):
         paper = Box(0, 0, canvas.get_figwidth() * DPI, canvas.get_figheight() * DPI)
         assert all(block.within(paper) for block in (tight, *words))
         assert not any(tight.overlaps(word) for word in words)
+
+
+def test_colours_of_runs_do_not_change_the_size_of_the_sheet():
+    figure = bracketed()
+    coloured = replace(figure, palette={name: at for at, name in enumerate(figure.y.categories)})
+    with settings_for("salt"):
+        sheets = [FigureSheet(each, THEMES["light"], SIZES["double"]).draw() for each in (figure, coloured)]
+        assert sheets[1].get_figheight() == pytest.approx(sheets[0].get_figheight())
 
 
 def test_labels_of_crowds_are_left_to_a_pointer_and_faint_series_are_grey():

@@ -28,7 +28,7 @@ def curves():
 
 def dots():
     one = Series("mrr", (0.3, 0.2), (0, 1), (0.2, NAN), (0.5, NAN), "points", labels=("best", "worst"))
-    brackets = (Bracket(0, 1, 0.4),)
+    brackets = (Bracket((0, 1), 0.4),)
     runs = Axis("run", categories=("a", "b"))
     return Figure("dots", "Dots", "C", Axis("mrr"), runs, (one,), brackets=brackets)
 

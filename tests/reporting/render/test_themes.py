@@ -1,5 +1,6 @@
 """The colours of figures and pages: one set for all, and every text can be read on what lies behind it."""
 
+import colorsys
 import re
 from importlib.resources import files
 
@@ -50,3 +51,20 @@ def test_pages_have_no_colours_of_their_own_and_use_none_that_is_not_there(page)
             own = set(re.findall(r"(--[\w-]+):", text)) | {"--tint", "--strength"}
             assert set(re.findall(r"var\((--[\w-]+)", text)) <= known | own, file.name
             assert not re.findall(r"#[0-9a-fA-F]{6}\b|\brgba?\(", text), file.name
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_series_stand_out_from_the_page_and_from_each_other(theme):
+    colours = THEMES[theme]
+    assert len(set(colours.series)) == len(colours.series) == len(THEMES["light"].series)
+    assert all(contrast(colour, colours.raised) >= 2.2 for colour in colours.series)
+
+
+def test_a_series_has_the_same_hue_in_both_themes():
+    def hue(colour):
+        return colorsys.rgb_to_hls(*(int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)))[::2]
+
+    for light, dark in zip(THEMES["light"].series, THEMES["dark"].series, strict=True):
+        (first, saturated), (second, _) = hue(light), hue(dark)
+        apart = abs(first - second)
+        assert not saturated or min(apart, 1 - apart) < 0.06, (light, dark)

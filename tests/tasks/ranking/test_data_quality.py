@@ -42,7 +42,7 @@ def warned(tmp_path, capsys):
         assert main(["run", "-m", "bm25", "-t", str(folder), "--metric", "ndcg@10", "--format", "json"]) == 0
         (board,) = json.loads(capsys.readouterr().out)["tasks"]
         for warning in board["warnings"]:
-            assert shown.index(warning["message"]) < shown.index("stored as")
+            assert shown.index(warning["message"]) < shown.index("Stored as")
         return {warning["code"]: warning for warning in board["warnings"]}
 
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ NEEDED = ("model", "task", "metric", "value")
 _SETTINGS = ("run_dist_metric", "post_processing")
 # These distinguish runs of the same model and settings.
 _LABELS = ("model_id", "log")
+COLUMNS = (*NEEDED, *_SETTINGS, *_LABELS, "level", "task_type", "similarity")
+"""All columns of a log table that are read."""
 _PLAIN = ("", "none")
 _INTRINSIC = ("evalrank", "similarity", "sts", "word_similarity", "intrinsic")
 _DOWNSTREAM = ("downstream", "classification", "probe")
@@ -114,7 +117,7 @@ def _variant_names(entries: Sequence[Line]) -> tuple[dict[tuple[str, ...], str],
 
 
 def families_by_name(models: Sequence[str]) -> dict[str, str]:
-    """Return a family for each model: its name without sizes, numbers and versions.
+    """Return a family for each model: its name without sizes, numbers and versions, or its name if it is alone.
 
     If all names differ in nothing else ("model-1", "model-2" …), they tell nothing: each model is its own family.
 
@@ -126,7 +129,8 @@ def families_by_name(models: Sequence[str]) -> dict[str, str]:
     stems = {model: stem(model) for model in models}
     if len(set(stems.values())) == 1:
         return {model: model for model in models}
-    return stems
+    members = Counter(stems.values())
+    return {model: name if members[name] > 1 else model for model, name in stems.items()}
 
 
 def stem(model: str) -> str:

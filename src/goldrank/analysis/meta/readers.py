@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from goldrank.analysis.meta.logs import COLUMNS as LOG_COLUMNS
 from goldrank.analysis.meta.logs import is_log, log_rows
 from goldrank.analysis.meta.table import KINDS, ScoreRow, Table
 from goldrank.data.collections.records import PlacedRecord, placed_rows
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.io.checks import is_missing, is_number
-from goldrank.io.column_names import listing, normal
+from goldrank.io.checks import find_duplicate, is_missing, is_number
+from goldrank.io.column_names import FieldRoles, listing, normal
 from goldrank.io.files import PathLike, display_name, is_parquet, read_bytes
 from goldrank.io.formats.delimited import table_records
 from goldrank.io.formats.json_files import decode
 from goldrank.io.formats.parquet import parquet_table
 
 _NEEDED = ("model", "evaluator", "value")
+_COLUMNS = (*_NEEDED, "kind", "family")
 
 
 def read_table(path: PathLike, where: Mapping[str, Sequence[str]] | None = None) -> Table:
@@ -34,7 +37,7 @@ def read_table(path: PathLike, where: Mapping[str, Sequence[str]] | None = None)
         where: the names or patterns, by column, that a row must match to be read.
     """
     name = display_name(path)
-    return _table(list(_records(read_bytes(path), name)), where, name)
+    return _table(_records(read_bytes(path), name), where, name)
 
 
 def table_from(data: Any, where: Mapping[str, Sequence[str]] | None = None) -> Table:
@@ -44,19 +47,24 @@ def table_from(data: Any, where: Mapping[str, Sequence[str]] | None = None) -> T
         raise InputError(
             f"{shorten(data)} is no table of scores", remedy="give a file, a Store, a data frame or a list of dicts"
         )
-    records: list[PlacedRecord] = [
-        (f"row {number}", {normal(str(k)): cell for k, cell in row.items()}) for number, row in enumerate(rows)
-    ]
+    records = [(f"row {number}", {str(name): cell for name, cell in row.items()}) for number, row in enumerate(rows)]
     return _table(records, where, "the table")
 
 
-def _table(records: list[PlacedRecord], where: Mapping[str, Sequence[str]] | None, name: str) -> Table:
+def _table(written: Iterable[PlacedRecord], where: Mapping[str, Sequence[str]] | None, name: str) -> Table:
+    fields = FieldRoles(name)
+    records = [(place, _normalised(record, place, fields)) for place, record in written]
     if not records:
         raise InputError("the file holds no rows", where=name, remedy="check that it was written completely")
-    selected = _select(records, where or {}, name)
+    conditions = {normal(column): values for column, values in (where or {}).items()}
+    selected = _select(records, conditions, name)
     columns = list(records[0][1])
+    known = LOG_COLUMNS if is_log(columns) else _COLUMNS
+    used = dict.fromkeys(conditions, "where") | {column: column for column in known}
+    fields.add(list(fields.roles), {field: used[normal(field)] for field in fields.roles if normal(field) in used})
     if is_log(columns):
-        return log_rows(((place, record, _value(record, place)) for place, record in selected), name)
+        entries = ((place, record, _value(record, place)) for place, record in selected)
+        return replace(log_rows(entries, name), reading=fields.reading)
     for needed in _NEEDED:
         if needed not in columns:
             raise InputError(
@@ -64,7 +72,17 @@ def _table(records: list[PlacedRecord], where: Mapping[str, Sequence[str]] | Non
                 where=f"{name}:1" if records[0][0] == f"{name}:2" else name,
                 remedy="name the columns model, evaluator, value; or, in a log table, model, task, metric, value",
             )
-    return Table.of((_row(record, place) for place, record in selected), name)
+    table = Table.of((_row(record, place) for place, record in selected), name)
+    return replace(table, reading=fields.reading)
+
+
+def _normalised(record: Mapping[str, Any], place: str, fields: FieldRoles) -> dict[str, Any]:
+    """Return a record under normalised names; its names as they are written are added to *fields*."""
+    fields.add(record, {})
+    names = [normal(name) for name in record]
+    if repeated := find_duplicate(names):
+        raise InputError(f"two columns are called {shorten(names[repeated[0]])}", where=place, remedy="rename one")
+    return dict(zip(names, record.values(), strict=True))
 
 
 def _row(record: Mapping[str, Any], place: str) -> ScoreRow:
@@ -102,11 +120,11 @@ def _value(record: Mapping[str, Any], place: str) -> float:
 def _select(records: Sequence[PlacedRecord], where: Mapping[str, Sequence[str]], name: str) -> list[PlacedRecord]:
     columns = list(records[0][1])
     for column, wanted in where.items():
-        if normal(column) not in columns:
+        if column not in columns:
             raise unknown_name("column", column, columns, listing(columns), where=name)
-        matching = [entry for entry in records if any(_fits(entry[1], normal(column), pattern) for pattern in wanted)]
+        matching = [entry for entry in records if any(_fits(entry[1], column, pattern) for pattern in wanted)]
         if not matching:
-            cells = sorted({_text(record, normal(column)) for _, record in records})
+            cells = sorted({_text(record, column) for _, record in records})
             raise InputError(
                 f"no row has {column}={','.join(wanted)}", where=name, remedy=f"that column holds {listing(cells)}"
             )
@@ -118,17 +136,13 @@ def _fits(record: Mapping[str, Any], column: str, wanted: str) -> bool:
     return _text(record, column) == wanted or fnmatchcase(_text(record, column), wanted)
 
 
-def _records(data: bytes, name: str) -> Iterator[PlacedRecord]:
-    """Yield each row with its place, under normalised column names."""
-    records: Iterable[PlacedRecord]
+def _records(data: bytes, name: str) -> Iterable[PlacedRecord]:
+    """Return each row with its place."""
     if is_parquet(data):
-        records = placed_rows(parquet_table(data, name).to_pylist(), name)
-    elif (text := data.decode()).lstrip()[:1] in ("{", "["):
-        records = _json(text, name)
-    else:
-        records = table_records(data, name, "tsv" if "\t" in text.partition("\n")[0] else "csv")
-    for place, record in records:
-        yield place, {normal(column): cell for column, cell in record.items()}
+        return placed_rows(parquet_table(data, name).to_pylist(), name)
+    if (text := data.decode()).lstrip()[:1] in ("{", "["):
+        return _json(text, name)
+    return table_records(data, name, "tsv" if "\t" in text.partition("\n")[0] else "csv")
 
 
 def _json(text: str, name: str) -> Iterator[PlacedRecord]:

@@ -53,6 +53,8 @@ class Table:
     """Evaluators for which a lower value is better."""
     source: str = ""
     remarks: tuple[str, ...] = ()
+    reading: str = ""
+    """A line that says what each column was read as, and which columns were ignored; empty for stored runs."""
 
     @classmethod
     def of(cls, rows: Iterable[ScoreRow], source: str, remarks: Sequence[str] = ()) -> Table:

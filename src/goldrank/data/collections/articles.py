@@ -15,6 +15,7 @@ from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.records import (
     PlacedRecord,
     Record,
+    describe_records,
     parse_document,
     placed_rows,
     read_records,
@@ -75,7 +76,9 @@ def from_records(
     placed: list[tuple[str, Document]] = []
     labels: list[_Label] = []
     respelt = False
+    names: dict[str, None] = {}
     for place, record in records:
+        names |= dict.fromkeys(record)
         article = parse_document(record, place)
         placed.append((place, article))
         labels += [_label(value, article.id, place) for value in _labels_of(record, place)]
@@ -103,7 +106,14 @@ def from_records(
         source=str(source),
         format="articles",
         remarks=remarks,
+        readings=(_describe(list(names), str(source)),),
     )
+
+
+def _describe(names: list[str], source: str) -> str:
+    """Return the line that says what the fields of all articles were read as."""
+    labels = next((name for name in ("labels", "label") if name in names), None)
+    return describe_records(source, names, labels=None if labels is None else names.index(labels))
 
 
 def _other_splits(split: str, splits: Mapping[str, object]) -> str:
@@ -193,7 +203,13 @@ def _labels_of(record: Record, place: str) -> Sequence[object]:
         # Older versions of the datasets package return a list of records as one list per field.
         return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=False)]
     if not isinstance(value, (list, tuple)):
-        raise InputError(f"the labels are {shorten(value)}, not a list", where=place, remedy='write ["id", …]')
+        remedy = 'write ["id", …]'
+        if isinstance(value, str):
+            remedy += (
+                ", the ids of similar articles; if it is a class, -t 'classes:FILE(text=text)' ranks by class and "
+            )
+            remedy += "-t probe:FILE trains a classifier"
+        raise InputError(f"the labels are {shorten(value)}, not a list", where=place, remedy=remedy)
     return value
 
 

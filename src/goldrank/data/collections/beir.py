@@ -1,4 +1,4 @@
-"""Read BEIR folders: corpus.jsonl, queries.jsonl and the judgments of each split in qrels/SPLIT.tsv."""
+"""Read BEIR folders: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or the same three as other tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from goldrank import io
 from goldrank.data.collections.collection import Collection
-from goldrank.data.collections.records import read_documents
+from goldrank.data.collections.records import describe_file, read_documents
 from goldrank.data.collections.splits import choose_split, files_in, in_order, stem_and_suffix
 from goldrank.data.texts import beir_file
 from goldrank.errors import InputError
@@ -15,26 +15,31 @@ from goldrank.io.compression import COMPRESSIONS
 from goldrank.io.files import PathLike
 
 _QRELS = (".tsv", ".txt", ".csv", ".jsonl", ".json", ".parquet", ".qrels")
+_TEXTS = (".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".csv", ".tsv")
 
 
 def matches(path: Path) -> bool:
-    """Return True if the folder holds corpus.jsonl, or queries.jsonl with qrels; `read` reports what is missing."""
-    return _holds(path, "corpus.jsonl") or (_holds(path, "queries.jsonl") and bool(_qrels(path)))
+    """Return True if the folder holds corpus and queries, or one of them as .jsonl; `read` reports what is missing."""
+    if _holds(path, "corpus.jsonl") or (_holds(path, "queries.jsonl") and bool(_qrels(path))):
+        return True
+    return bool(_tables(path, "corpus")) and bool(_tables(path, "queries"))
 
 
 def read(path: PathLike, split: str | None = None) -> Collection:
     """Read a folder in the layout of BEIR.
 
-    The qrels are in ``qrels/SPLIT.tsv``, or in one ``qrels.tsv`` or ``qrels.txt``, which is the split ``test``; they
-    may have any format of gold. All queries of the file are read, judged or not. A corpus of more than
-    `records.STREAM_FROM` bytes is read from its file at each iteration.
+    Corpus and queries are JSON Lines, JSON, Parquet, CSV or TSV. The qrels are in ``qrels/SPLIT.tsv``, or in one
+    ``qrels.tsv`` or ``qrels.txt``, which is the split ``test``; they may have any format of gold. All queries of the
+    file are read, judged or not. A corpus of more than `records.STREAM_FROM` bytes is read from its file at each
+    iteration.
     """
     folder = Path(path)
-    corpus, queries = beir_file(folder, "corpus.jsonl"), beir_file(folder, "queries.jsonl")
+    remarks: list[str] = []
+    corpus, queries = _table(folder, "corpus", remarks), _table(folder, "queries", remarks)
     qrels = _qrels(folder)
     if not qrels:
         raise InputError(
-            "the folder holds corpus.jsonl and queries.jsonl but no qrels",
+            f"the folder holds {corpus.name} and {queries.name} but no qrels",
             where=str(folder),
             remedy="add qrels/test.tsv with the columns query-id, corpus-id, score",
         )
@@ -45,12 +50,29 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         name=folder.resolve().name,
         items=read_documents(corpus, may_stream=True),
         queries=read_documents(queries),
+        readings=tuple(filter(None, (describe_file(corpus), describe_file(queries), gold.reading))),
         gold=gold,
         split=chosen,
         splits=in_order(qrels),
         source=str(folder),
         format="beir",
+        remarks=remarks,
     )
+
+
+def _table(folder: Path, name: str, remarks: list[str]) -> Path:
+    """Return the file of the corpus or the queries; a remark names further ones, which are not read."""
+    tables = _tables(folder, name)
+    if len(tables) > 1:
+        remarks.append(f"{tables[0].name} was read, not {', '.join(table.name for table in tables[1:])}")
+    return tables[0] if tables else beir_file(folder, f"{name}.jsonl")
+
+
+def _tables(folder: Path, name: str) -> list[Path]:
+    """Return the files of a name with the suffix of a table, JSON Lines first."""
+    named = [file for file in files_in(folder) if stem_and_suffix(file)[0] == name]
+    known = [file for file in named if stem_and_suffix(file)[1] in _TEXTS]
+    return sorted(known, key=lambda file: _TEXTS.index(stem_and_suffix(file)[1]))
 
 
 def _holds(folder: Path, name: str) -> bool:

@@ -15,9 +15,9 @@ from goldrank.errors import InputError, shorten
 from goldrank.io.checks import find_duplicate
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
-from goldrank.io.fingerprints import add_text
 
 Section = tuple[str, str]
+_DIGESTED_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Document:
     title: str = ""
     sections: tuple[Section, ...] = ()
     """A heading and a text each; a plain text is one section without a heading."""
+    lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    """The line of the file at which the text of each section starts; empty if there are no lines."""
 
     @classmethod
     def plain(cls, id: str, text: str, title: str = "") -> Document:
@@ -41,7 +43,7 @@ class Document:
     @property
     def text(self) -> str:
         """The texts of all sections, without headings."""
-        return " ".join(text for _, text in self.sections if text)
+        return " ".join([text for _, text in self.sections if text])
 
     @property
     def is_empty(self) -> bool:
@@ -88,7 +90,8 @@ class Documents:
     @cached_property
     def ids(self) -> list[str]:
         """All ids, which are unique."""
-        ids = self._read_through[0]
+        # Documents in memory are digested only for those who ask for the checksum.
+        ids = self._read_through[0] if callable(self._rows) else [document.id for document in self._rows]
         if not _hashes_differ(ids) and (duplicate := find_duplicate(ids)):
             what = f"the id {shorten(ids[duplicate[0]])} is given twice"
             raise InputError(what, where=self.source, remedy="make ids unique")
@@ -110,11 +113,16 @@ class Documents:
         """Ids and digest from one pass, because reading millions of documents takes minutes."""
         ids: list[str] = []
         digest = hashlib.sha256()
-        for document in self:
-            ids.append(document.id)
-            for part in (document.id, document.title, *chain.from_iterable(document.sections)):
-                add_text(digest, part)
-            digest.update(b"\xff")
+        for batch in self.batches(_DIGESTED_AT_ONCE):
+            ids += [document.id for document in batch]
+            # As `add_text` does, with one update for many texts: an update of its own takes longer than a short text.
+            parts: list[bytes] = []
+            for document in batch:
+                for part in (document.id, document.title, *chain.from_iterable(document.sections)):
+                    encoded = part.encode("utf-8", "surrogatepass")
+                    parts += (len(encoded).to_bytes(8, "little"), encoded)
+                parts.append(b"\xff")
+            digest.update(b"".join(parts))
         return ids, digest.hexdigest()[:16]
 
 
@@ -123,6 +131,15 @@ def _hashes_differ(ids: list[str]) -> bool:
     hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
     hashes.sort()
     return not (hashes[1:] == hashes[:-1]).any()
+
+
+def add_gold(digest: hashlib._Hash, gold: Columns) -> None:
+    """Add the queries, items and grades of gold to a digest."""
+    # Adding 0.0 turns -0.0 into 0.0, which is the same number.
+    values = (gold.values + 0.0).tolist()
+    for query, rows in gold.rows_by_query():
+        judged = (f"{item}={value!r}" for item, value in zip(gold.items[rows], values[rows], strict=True))
+        digest.update("\0".join([query, *judged]).encode("utf-8", "surrogatepass") + b"\xff")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +163,12 @@ class Collection:
     """The reader that read it."""
     remarks: list[str] = field(default_factory=list)
     """What the reader left out or repaired, one sentence each, for the user."""
+    readings: tuple[str, ...] = ()
+    """A line for each table: what its columns were read as, and which of them were ignored."""
+    ids_only: bool = False
+    """Whether the items have no texts, so that only models which look up ids can be evaluated."""
+    numbered: bool = False
+    """Whether the ids of the items are row numbers, counted from 0, because the source has no ids."""
     gold_order: tuple[int, ...] | None = None
     """The rows of the gold in the order of the source, if that order is needed."""
 
@@ -158,21 +181,31 @@ class Collection:
             )
 
     @property
+    def has_texts(self) -> bool:
+        """Whether the items have texts; gold alone and labelled vectors have ids only."""
+        return self.has_corpus and not self.ids_only
+
+    @property
+    def has_corpus(self) -> bool:
+        """Whether all items are known; gold alone names only those that are judged."""
+        return self.format != "gold"
+
+    @property
     def related(self) -> bool:
         """Whether the items themselves are the queries."""
         return self.queries is self.items
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What users are told of the data: the readings, then the remarks."""
+        return (*self.readings, *self.remarks)
 
     @cached_property
     def checksum(self) -> str:
         """A digest of everything that can change a result."""
         digest = hashlib.sha256(self.items.checksum.encode())
         digest.update(b"related" if self.related else self.queries.checksum.encode())
-        gold = self.gold
-        # Adding 0.0 turns -0.0 into 0.0, which is the same number.
-        values = (gold.values + 0.0).tolist()
-        for query, rows in gold.rows_by_query():
-            judged = (f"{item}={value!r}" for item, value in zip(gold.items[rows], values[rows], strict=True))
-            digest.update("\0".join([query, *judged]).encode("utf-8", "surrogatepass") + b"\xff")
+        add_gold(digest, self.gold)
         return digest.hexdigest()[:16]
 
     def __repr__(self) -> str:

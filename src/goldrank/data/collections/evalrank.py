@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, files_in, stem_and_suffix
 from goldrank.data.collections.streams import read_lines
 from goldrank.errors import InputError, counts
-from goldrank.io.column_names import normal
+from goldrank.io.column_names import describe_table, normal
 from goldrank.io.files import PathLike
 from goldrank.io.mappings import from_pairs
 
@@ -57,9 +57,12 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         )
     choose_split(split, ("test",), str(path))
     remarks: list[str] = []
-    pairs = _read_pairs(pair_files[0], remarks)
+    pairs, header = _read_pairs(pair_files[0], remarks)
     background = [text for file in background_files for text in read_texts(file, remarks)]
-    return collection_of(pairs, background, folder.resolve().name, str(path), remarks)
+    collection = collection_of(pairs, background, folder.resolve().name, str(path), remarks)
+    source = str(pair_files[0]) + ("" if header else " (no header)")
+    names = header or ["column 1", "column 2"]
+    return replace(collection, readings=(describe_table(source, names, {"query": 0, "positive": 1}),))
 
 
 def collection_of(
@@ -109,13 +112,16 @@ def _files(folder: Path) -> tuple[list[Path], list[Path]]:
     return pairs, background
 
 
-def _read_pairs(file: Path, remarks: list[str]) -> list[PositivePair]:
-    pairs = []
+def _read_pairs(file: Path, remarks: list[str]) -> tuple[list[PositivePair], list[str]]:
+    """Return the pairs and the header, which is empty if the file has none."""
+    pairs: list[PositivePair] = []
+    header: list[str] = []
     for number, line in enumerate(read_lines(file, remarks), 1):
         if not line.strip():
             continue
         cells = [cell.strip() for cell in line.split("\t")]
         if number == 1 and tuple(map(normal, cells)) in _HEADERS:
+            header = cells
             continue
         place = f"{file}:{number}"
         if len(cells) != 2:
@@ -129,7 +135,7 @@ def _read_pairs(file: Path, remarks: list[str]) -> list[PositivePair]:
         pairs.append(PositivePair(*cells))
     if not pairs:
         raise InputError("there are no pairs", where=str(file), remedy="check that the file was written completely")
-    return pairs
+    return pairs, header
 
 
 def read_texts(file: Path, remarks: list[str]) -> list[str]:

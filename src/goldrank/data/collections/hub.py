@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -11,10 +12,18 @@ from typing import Any
 from goldrank import io
 from goldrank.data.collections import articles
 from goldrank.data.collections.collection import Collection, Documents
-from goldrank.data.collections.records import DocumentReader, parse_document, placed_rows, read_documents, read_records
+from goldrank.data.collections.records import (
+    DocumentReader,
+    describe_file,
+    describe_records,
+    parse_document,
+    placed_rows,
+    read_documents,
+    read_records,
+)
 from goldrank.data.collections.splits import choose_split, files_in, in_order, split_of_name, stem_and_suffix
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, reason_of
-from goldrank.io.column_names import find_columns, listing
+from goldrank.io.column_names import describe_found, find_columns, listing
 from goldrank.io.columns import Columns, columns_of_cells
 from goldrank.io.files import PathLike
 from goldrank.io.tables import columns_from
@@ -69,25 +78,33 @@ def _read_retrieval(package: Any, name: str, configurations: Sequence[str], spli
     chosen = choose_split(split, qrels, f"hf:{name}")
     gold = columns_from(qrels[chosen], "gold")
 
+    readings: list[str] = []
+
     def documents(configuration: str) -> Documents:
         parts = dict(_asked(lambda: package.load_dataset(name, configuration), name))
         # A corpus that all splits share usually has one split called corpus, and the queries one called queries.
         rows = parts[next((part for part in (chosen, configuration) if part in parts), next(iter(parts)))]
         source = f"hf:{name} ({configuration})"
+        readings.append(describe_records(source, list(rows.column_names)))
         # The package maps its file into memory, so the documents can be iterated over without loading them.
         return Documents(lambda: (parse_document(record, place) for place, record in placed_rows(rows, source)), source)
 
     queries = documents("queries")
-    return _collection(name, documents("corpus"), Documents(list(queries), queries.source), gold, chosen, qrels)
+    return _collection(
+        name, documents("corpus"), Documents(list(queries), queries.source), gold, chosen, qrels, readings
+    )
 
 
 def _read_folder(folder: Path, split: str | None) -> Collection:
     qrels = next(filter(None, (_part(folder, name) for name in _QRELS)))
     chosen = choose_split(split, qrels, str(folder))
 
+    readings: list[str] = []
+
     def documents(part: str) -> Documents:
         by_split = _part(folder, part)
         files = by_split.get(chosen) or by_split.get(part) or next(iter(by_split.values()))
+        readings.append(f"{part}/{describe_file(files[0])}")
         if len(files) == 1:
             return read_documents(files[0], may_stream=part == "corpus")
         placed = DocumentReader(
@@ -96,11 +113,17 @@ def _read_folder(folder: Path, split: str | None) -> Collection:
         return Documents(placed, str(folder / part), files)
 
     gold = _gold(qrels[chosen], str(folder))
-    return _collection(str(folder), documents("corpus"), documents("queries"), gold, chosen, qrels)
+    return _collection(str(folder), documents("corpus"), documents("queries"), gold, chosen, qrels, readings)
 
 
 def _collection(
-    name: str, items: Documents, queries: Documents, gold: Columns, split: str, splits: Mapping[str, object]
+    name: str,
+    items: Documents,
+    queries: Documents,
+    gold: Columns,
+    split: str,
+    splits: Mapping[str, object],
+    readings: Sequence[str],
 ) -> Collection:
     return Collection(
         name=Path(name).name,
@@ -111,6 +134,7 @@ def _collection(
         splits=in_order(splits),
         source=f"hf:{name}",
         format="hub",
+        readings=(*readings, *filter(None, [gold.reading])),
     )
 
 
@@ -131,9 +155,10 @@ def _gold(files: Sequence[Path], source: str) -> Columns:
     if not placed:
         raise InputError("there are no judgments", where=source, remedy="check that the files are complete")
     names = list(placed[0][1])
-    keys = [names[position] for position in find_columns(names, "gold", where=placed[0][0])[:3]]
-    cells = [[record.get(key) for _, record in placed] for key in keys]
-    return columns_of_cells(cells, "gold", source=source, place=lambda row: placed[row][0])
+    positions = find_columns(names, "gold", where=placed[0][0])[:3]
+    cells = [[record.get(names[position]) for _, record in placed] for position in positions]
+    gold = columns_of_cells(cells, "gold", source=source, place=lambda row: placed[row][0])
+    return replace(gold, reading=describe_found(str(files[0]), names, "gold", positions))
 
 
 def _load_package() -> Any:

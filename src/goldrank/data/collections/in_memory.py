@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from goldrank.data.collections import articles
+import numpy as np
+
+from goldrank.data.collections import articles, classes
 from goldrank.data.collections.collection import Collection, Documents
-from goldrank.data.collections.records import PlacedRecord, Record, parse_document, unique_documents
+from goldrank.data.collections.records import PlacedRecord, Record, describe_records, parse_document, unique_documents
 from goldrank.data.collections.splits import choose_split, in_order
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns
@@ -17,7 +19,8 @@ from goldrank.io.tables import columns_from
 
 ACCEPTED = (
     'a list of records with id, text and labels ([{"id": "a", "text": "…", "labels": ["b"]}, …]), a Hugging Face '
-    'Dataset or DatasetDict, a pandas or polars data frame, an Arrow table, or {"corpus": …, "queries": …, "qrels": …}'
+    'Dataset or DatasetDict, a pandas or polars data frame, an Arrow table, {"corpus": …, "queries": …, "qrels": …}, '
+    "or one class label per vector"
 )
 _GOLD = ("qrels", "default", "gold", "relevant_docs")
 
@@ -28,7 +31,9 @@ def collection_from(data: object, split: str | None = None, name: str = "records
     Args:
         data: articles as records with an id, a text (or a title with sections) and maybe labels, as a list, a Hugging
             Face ``Dataset``, a data frame or an Arrow table; a mapping of splits to any of these, such as a
-            ``DatasetDict``; or a mapping with ``corpus``, ``queries`` and ``qrels``, or a tuple of these three.
+            ``DatasetDict``; or a mapping with ``corpus``, ``queries`` and ``qrels``, or a tuple of these three. A
+            corpus or queries may also be a list of texts, whose ids are "0", "1" …, and qrels a list with a row for
+            each query.
         split: the split of a mapping; by default the one for evaluation.
         name: the name of the collection in results.
 
@@ -37,9 +42,12 @@ def collection_from(data: object, split: str | None = None, name: str = "records
     >>> collection_from({"corpus": {"d": "one"}, "queries": {"q": "two"}, "qrels": {"q": ["d"]}})
     Collection(records/test: 1 items, 1 queries, 1 judged)
     """
-    if isinstance(data, tuple) and len(data) == 3 and all(isinstance(part, Mapping) for part in data):
-        # What the loader of BEIR returns.
+    if isinstance(data, tuple) and len(data) == 3 and not all(_is_record(part) for part in data):
+        # What the loader of BEIR returns, or the same parts in another form.
         data = dict(zip(("corpus", "queries", "qrels"), data, strict=True))
+    if _is_labels(data):
+        choose_split(split, ["test"], _place(data))
+        return classes.from_labels(data, "labels" if name == "records" else name)  # type: ignore[arg-type]
     if not isinstance(data, Mapping) or not data:
         rows = _rows(data)
         return _articles(rows, name, choose_split(split, ["test"], _place(data)), {"test": rows}, _place(data))
@@ -48,7 +56,7 @@ def collection_from(data: object, split: str | None = None, name: str = "records
     keys = [key for key in data if isinstance(key, str)]
     if "corpus" in keys:
         return _retrieval(data, split, name)
-    parts = {key: _rows_or_none(data[key]) for key in keys}
+    parts = {key: rows_or_none(data[key]) for key in keys}
     if len(keys) != len(data) or any(rows is None for rows in parts.values()):
         raise _refused(data, f"a mapping with the keys {shorten(list(data))}")
     chosen = choose_split(split, parts, _place(data))
@@ -57,6 +65,15 @@ def collection_from(data: object, split: str | None = None, name: str = "records
 
 def _articles(rows: Sequence[Record], name: str, split: str, splits: Mapping[str, object], place: str) -> Collection:
     return articles.from_records(_placed(rows, place), place, split, splits, name)
+
+
+def _is_labels(data: Any) -> bool:
+    """Return True if this is a column of class labels: texts or integers."""
+    if isinstance(data, (str, bytes, Mapping)) or not hasattr(data, "__len__") or not hasattr(data, "__iter__"):
+        return False
+    if getattr(data, "ndim", 1) != 1 or hasattr(data, "columns") or hasattr(data, "column_names") or not len(data):
+        return False
+    return all(isinstance(value, (str, int, np.integer, np.str_)) for value in data)
 
 
 def _joined(rows: Sequence[Record], similar: Sequence[Record]) -> list[Record]:
@@ -84,21 +101,26 @@ def _retrieval(parts: Mapping[Any, Any], split: str | None, name: str) -> Collec
             remedy='give {"corpus": …, "queries": …, "qrels": {"query": {"item": grade}}}',
         )
     corpus, queries, gold = parts["corpus"], parts["queries"], parts[judged]
+    readings: list[str] = []
     splits = dict(gold) if _is_splits(gold) else {"test": gold}
     chosen = choose_split(split, splits, f"{place}[{judged!r}]")
     return Collection(
         name=name,
-        items=_documents(corpus, "corpus", chosen, place),
-        queries=_documents(queries, "queries", chosen, place),
-        gold=_judgments(splits[chosen], f"{place}[{judged!r}]"),
+        items=_documents(corpus, "corpus", chosen, place, readings),
+        queries=_documents(queries, "queries", chosen, place, readings),
+        gold=(columns := _judgments(splits[chosen], f"{place}[{judged!r}]")),
         split=chosen,
         splits=in_order(splits),
         source=place,
         format="in memory",
+        readings=(*readings, *filter(None, [columns.reading])),
     )
 
 
 def _judgments(part: Any, place: str) -> Columns:
+    if isinstance(part, list) and part and all(isinstance(row, (list, set, str, int)) for row in part):
+        # A row for each query of a list of texts: the number of an item, or a list of several.
+        part = {str(number): row if isinstance(row, (list, set)) else [row] for number, row in enumerate(part)}
     if isinstance(part, Mapping):
         return from_pairs(part.items(), "gold", place, integers=True)
     if isinstance(part, Sequence) and all(isinstance(row, Mapping) for row in part):
@@ -113,31 +135,48 @@ def gold_from(data: object) -> Columns:
     return articles.from_records(placed, _place(data), "test", {"test": data}, "records").gold
 
 
-def _documents(part: Any, key: str, split: str, place: str) -> Documents:
-    """Return the texts of a corpus or of queries: records, or a mapping of ids to texts or records."""
+def _documents(part: Any, key: str, split: str, place: str, readings: list[str]) -> Documents:
+    """Return the texts of a corpus or of queries: records, or a mapping of ids to texts or records.
+
+    How the fields of records were read is added to *readings*.
+    """
     where = f"{place}[{key!r}]"
     if _is_splits(part):
         part = part[split] if split in part else next(iter(part.values()))
     if key == "corpus" and type(part).__module__.partition(".")[0] == "datasets":
+        readings.append(describe_records(key, list(part.column_names)))
         # A Dataset is immutable and mapped from its file, so it can be iterated over without loading it.
         return Documents(lambda: (parse_document(record, row) for row, record in _placed(part, where)), where)
     rows: Sequence[Record] | None
+    if (
+        type(part).__module__.partition(".")[0] == "pandas"
+        and hasattr(part, "to_dict")
+        and not hasattr(part, "columns")
+    ):
+        part = part.to_dict()  # a Series of texts by id
     if isinstance(part, Mapping):
         rows = [
             {**(dict(value) if isinstance(value, Mapping) else {"text": value}), "id": text_id}
             for text_id, value in part.items()
         ]
+    elif isinstance(part, (list, tuple)) and part and all(isinstance(text, str) for text in part):
+        rows = [{"id": str(number), "text": text} for number, text in enumerate(part)]
     else:
-        rows = _rows_or_none(part)
+        rows = rows_or_none(part)
     if not rows:
         raise InputError(
             f"the {key} is {shorten(part)}" if rows is None else f"the {key} is empty",
             where=place,
-            remedy='give {"id": "text"}, {"id": {"title": "…", "text": "…"}}, or records with id and text',
+            remedy='give {"id": "text"}, {"id": {"title": "…", "text": "…"}}, records or a data frame with id and '
+            'text, or a list of texts, whose ids are "0", "1", …',
         )
-    return Documents(
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    documents = Documents(
         unique_documents([(row, parse_document(record, row)) for row, record in _placed(rows, where)]), where
     )
+    if not isinstance(part, Mapping):
+        readings.append(describe_records(key, names))
+    return documents
 
 
 def _is_splits(part: object) -> bool:
@@ -145,8 +184,12 @@ def _is_splits(part: object) -> bool:
     return isinstance(part, Mapping) and bool(part) and all(hasattr(rows, "column_names") for rows in part.values())
 
 
+def _is_record(part: object) -> bool:
+    return isinstance(part, Mapping) and "id" in part and "text" in part
+
+
 def _rows(data: object) -> Sequence[Record]:
-    rows = _rows_or_none(data)
+    rows = rows_or_none(data)
     if rows is None:
         raise _refused(
             data, shorten(data) if isinstance(data, (list, tuple)) else f"an object of type {type(data).__name__}"
@@ -154,7 +197,7 @@ def _rows(data: object) -> Sequence[Record]:
     return rows
 
 
-def _rows_or_none(data: Any) -> Sequence[Record] | None:
+def rows_or_none(data: Any) -> Sequence[Record] | None:
     """Return the records of a table or list, or None for anything else; no package is imported for that."""
     library = type(data).__module__.partition(".")[0]
     if library == "pandas" and hasattr(data, "to_dict"):

@@ -1,4 +1,4 @@
-"""Documents from records: JSON Lines, JSON or Parquet with an id, a title, and a text or sections."""
+"""Documents from records: JSON Lines, JSON, Parquet, CSV or TSV with an id, a title, and a text or sections."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from goldrank.data.collections.collection import Document, Documents, Section
+from goldrank.data.collections.splits import stem_and_suffix
 from goldrank.data.collections.streams import Source, head, lines, opened, unpacked_size
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import find_duplicate, id_strings, is_missing
-from goldrank.io.column_names import first_of, listing
+from goldrank.io.column_names import describe_table, first_of, listing
 from goldrank.io.compression import COMPRESSIONS
 from goldrank.io.files import is_parquet, read_bytes
 from goldrank.io.fingerprints import file_state
+from goldrank.io.formats.delimited import table_records
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 
 ID_NAMES = ("_id", "id", "docid", "doc_id", "docno", "qid", "query_id", "pid", "corpus_id", "item_id")
-TEXT_NAMES = ("text", "contents", "content", "body", "passage", "sentence", "document", "query")
+TEXT_NAMES = ("text", "contents", "content", "body", "passage", "sentence", "document", "query", "question")
 STREAM_FROM = 1 << 26
 """Documents of at least this number of bytes are streamed instead of held in memory."""
 DOCUMENT_SUFFIXES = (
@@ -38,9 +40,12 @@ _SECTIONS_REMEDY = 'write [["heading", "text"], …]'
 
 
 def read_records(path: Source) -> Iterator[PlacedRecord]:
-    """Yield each record of a file with its place; JSON Lines and Parquet are streamed, JSON is read whole."""
+    """Yield each record of a file with its place; JSON Lines and Parquet are streamed, others read whole."""
     start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if is_parquet(start):
+    suffix = stem_and_suffix(path)[1] if isinstance(path, Path) else ""
+    if suffix in (".csv", ".tsv"):
+        yield from table_records(read_bytes(path), str(path), suffix[1:])
+    elif is_parquet(start):
         with parquet_file(path) as file:
             rows = (record for batch in file.iter_batches(1024) for record in batch.to_pylist())
             yield from placed_rows(rows, str(path))
@@ -66,7 +71,7 @@ def _is_spread(start: bytes) -> bool:
 def parse_json_lines(numbered: Iterable[tuple[int, str]], name: str) -> Iterator[PlacedRecord]:
     """Yield the record of each line that is not blank."""
     for number, line in numbered:
-        if line.strip():
+        if line and not line.isspace():
             place = f"{name}:{number}"
             yield place, _record(decode_text(line, name, first_line=number), place)
 
@@ -122,6 +127,18 @@ def find_keys(names: tuple[str, ...]) -> RecordKeys:
     return RecordKeys(first(ID_NAMES), first(("title",)), first(TEXT_NAMES), first(("sections",)))
 
 
+def describe_records(source: str, names: Sequence[str], **roles: int | None) -> str:
+    """Return the line that says what the fields of documents were read as; *roles* are further ones.
+
+    >>> describe_records("corpus.jsonl", ["_id", "title", "text", "metadata"])
+    'corpus.jsonl: id = _id, title = title, text = text; ignored: metadata'
+    """
+    keys = find_keys(tuple(names))
+    found = {"id": keys.id, "title": keys.title, "text": keys.text, "sections": keys.sections}
+    positions = {role: None if name is None else list(names).index(name) for role, name in found.items()}
+    return describe_table(source, names, {**positions, **roles})
+
+
 def require_keys(names: tuple[str, ...], place: str) -> RecordKeys:
     """Return the keys of a document; raise InputError for a record without an id or without any text."""
     keys = find_keys(names)
@@ -141,12 +158,17 @@ def parse_document(record: Record, place: str) -> Document:
     Document(id='7', title='Wine', sections=(('', 'Grapes.'),))
     """
     keys = require_keys(tuple(record), place)
-    (text_id,) = id_strings([record[keys.id or ""]], role="document", integers=True, place=lambda _: place)
+    value = record[keys.id or ""]
+    if type(value) is str and value and value.isascii():
+        text_id: str = value
+    else:
+        (text_id,) = id_strings([value], role="document", integers=True, place=lambda _: place)
     title = _string(record[keys.title], place) if keys.title else ""
     sections = record[keys.sections] if keys.sections else None
     if sections is not None:
         return Document(text_id, title, _sections(sections, place))
-    return Document.plain(text_id, _string(record[keys.text], place) if keys.text else "", title)
+    text = _string(record[keys.text], place) if keys.text else ""
+    return Document(text_id, title, (("", text),) if text else ())
 
 
 def _string(value: object, place: str) -> str:
@@ -238,6 +260,12 @@ def read_documents(path: Path, *, may_stream: bool = False) -> Documents:
 
     reader = DocumentReader(read)
     return Documents(reader if may_stream and is_large([path]) else list(reader()), str(path), [path])
+
+
+def describe_file(path: Path) -> str:
+    """Return the line that says what the fields of the first record of a file were read as."""
+    _, record = next(read_records(path), ("", None))
+    return "" if record is None else describe_records(str(path), list(record))
 
 
 def count_documents(path: str) -> int:

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 
 from goldrank.errors import GoldrankError, InputError, counts, reason_of
 from goldrank.io.compression import COMPRESSIONS, compression_of, decompressed, size_text
-from goldrank.io.files import refuse_device, without_mark
+from goldrank.io.files import nearest_path, refuse_device, without_mark
 
 Source = Path | str
 """A local file, or the URL of a remote one."""
@@ -66,23 +66,38 @@ def _read(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:
 def lines(path: Source, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield each line without its end, with its number from 1; raise InputError for a line that is not text."""
     number = 0
-    for number, line in enumerate(_byte_lines(path), 1):
-        yield number, _decoded(line, path, number, encoding)
+    for block in _blocks(path):
+        text = _plain_text(block, encoding)
+        if text is None:
+            for line in block.split(b"\n"):
+                number += 1
+                yield number, _decoded(line, path, number, encoding)
+        else:
+            whole = text.split("\n")
+            yield from enumerate(whole, number + 1)
+            number += len(whole)
     if not number:
         raise InputError("the file is empty", where=str(path), remedy="check that it was written completely")
 
 
-def _byte_lines(path: Source) -> Iterator[bytes]:
+def _plain_text(block: bytes, encoding: str) -> str | None:
+    """Return the text of several lines that have nothing to refuse or to remove; else None."""
+    with suppress(UnicodeDecodeError):
+        return None if b"\0" in block or b"\r" in block else block.decode(encoding)
+    return None
+
+
+def _blocks(path: Source) -> Iterator[bytes]:
+    """Yield whole lines together, without the end of the last."""
     pending: list[bytes] = []
     start, waiting = True, 0
     for piece in pieces(path):
         if start and piece:
             # Only the first piece can begin with a byte order mark, and it is at least as long.
             piece, start = without_mark(piece, str(path)), False  # noqa: PLW2901
-        *whole, rest = piece.split(b"\n")
-        if whole:
-            yield b"".join([*pending, whole[0]])
-            yield from whole[1:]
+        whole, end, rest = piece.rpartition(b"\n")
+        if end:
+            yield b"".join([*pending, whole])
             pending, waiting = [], 0
         pending.append(rest)
         waiting += len(rest)
@@ -118,7 +133,7 @@ def read_text(file: Path, remarks: list[str]) -> str:
     A file that is not UTF-8 is read as latin-1, which many old data sets use.
     """
     if not file.is_file():
-        raise InputError("there is no such file", where=str(file), remedy="check the path")
+        raise InputError("there is no such file", where=str(file), remedy=nearest_path(file))
     content = b"".join(pieces(file))
     data = without_mark(content, str(file))
     if not data.strip():

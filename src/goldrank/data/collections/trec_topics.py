@@ -77,6 +77,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         items=Documents(reader if is_large(kinds["documents"]) else list(reader()), str(folder)),
         queries=queries,
         gold=gold,
+        readings=tuple(filter(None, [gold.reading])),
         split=chosen,
         splits=in_order(qrels),
         source=str(folder),

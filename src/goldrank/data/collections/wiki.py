@@ -15,7 +15,7 @@ from goldrank.data.collections.splits import choose_split, files_in, stem_and_su
 from goldrank.data.collections.streams import head
 from goldrank.data.titles import match_titles
 from goldrank.errors import InputError, counts, shorten
-from goldrank.io.column_names import first_of, listing, normal
+from goldrank.io.column_names import describe_table, first_of, listing, normal
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike, display_name, read_bytes
 from goldrank.io.formats.delimited import split_rows
@@ -43,7 +43,8 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     articles = _articles_file(Path(path))
     name, gold_file = _name(articles), _gold_file(articles)
     remarks: list[str] = []
-    documents, titles = _documents(articles, remarks)
+    readings: list[str] = []
+    documents, titles = _documents(articles, remarks, readings)
     gold = _matched(read_gold(gold_file), [document.id for document in documents], titles, remarks)
     return Collection(
         name=name,
@@ -54,6 +55,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         source=str(path),
         format="wiki",
         remarks=remarks,
+        readings=tuple(readings),
     )
 
 
@@ -143,13 +145,13 @@ def _gold_file(articles: Path) -> Path:
     )
 
 
-def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]]:
-    """Return the articles, and their titles as they are in the file."""
+def _documents(path: Path, remarks: list[str], readings: list[str]) -> tuple[list[Document], set[str]]:
+    """Return the articles, and their titles as they are in the file; add how the columns were read to *readings*."""
     name = display_name(path)
     articles: dict[str, Document] = {}
     titles: set[str] = set()
     escaped = repeated = 0
-    for where, title, sections in _rows(read_bytes(path), name):
+    for where, title, sections in _rows(read_bytes(path), name, readings):
         plain = html.unescape(title)
         if not plain.strip():
             raise InputError("the article has no title", where=where, remedy="give it one: it is the article's id")
@@ -166,7 +168,7 @@ def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]
     return list(articles.values()), titles
 
 
-def _rows(data: bytes, name: str) -> Iterator[tuple[str, str, str]]:
+def _rows(data: bytes, name: str, readings: list[str]) -> Iterator[tuple[str, str, str]]:
     """Yield place, title and sections of each article."""
     rows = split_rows(data, name, "csv", skip_blanks=False)
     _, header = next(rows, (1, []))
@@ -177,6 +179,7 @@ def _rows(data: bytes, name: str) -> Iterator[tuple[str, str, str]]:
             where=f"{name}:1",
             remedy="start the file with the line Title,Sections",
         )
+    readings.append(describe_table(name, header, {"title": title_at, "sections": sections_at}))
     for line, row in rows:
         yield f"{name}:{line}", row[title_at], row[sections_at]
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from goldrank.hits import Ints
-from goldrank.index.cuda.item_store import ROUNDED, ItemChunk, ItemStore, Tensor, growth, length_of, times_power
+from goldrank.index.cuda.item_store import (
+    DIGIT_RANGE,
+    ROUNDED,
+    DigitChunk,
+    DigitRows,
+    ItemChunk,
+    ItemStore,
+    Tensor,
+    growth,
+    length_of,
+    times_power,
+)
 from goldrank.index.exact.signs import Matrix
 
 try:
@@ -63,6 +75,14 @@ class QueryOperand:
         own = torch.zeros((self.places, self.raw.shape[1]), dtype=torch.float64, device=self.raw.device)
         own[: self.count] = self.raw[torch.from_numpy(self._columns).to(self.raw.device)].double()
         return own
+
+    @cached_property
+    def digits(self) -> DigitRows:
+        """The query of each place as integers of two digits, each with a scale of its own."""
+        own, tile = self._own(), self.store.tile
+        assert tile is not None
+        peaks = own.abs().amax(dim=1)
+        return DigitRows.of(own, DIGIT_RANGE / torch.where(peaks > 0, peaks, 1.0), 2 * tile.step)
 
     # For the few items beside whole tiles, and where there are no tiles: seldom all of the work.
     @cached_property
@@ -129,10 +149,7 @@ class OpenPairs:
         """Return the bits of the pairs between the limits, for a range of tiles."""
         tile, store = self._store.tile, self._store
         assert tile is not None
-        shape = above.numel(), (last - first) * (tile.items // 32)
-        if self._bits.numel() < shape[0] * shape[1]:
-            self._bits = torch.empty(shape[0] * shape[1], dtype=torch.int32, device=store.device)
-        bits = self._bits[: shape[0] * shape[1]].view(shape)
+        bits = self._room(above.numel(), (last - first) * (tile.items // 32))
         terms = torch.zeros_like(queries.terms) if collect else queries.terms
         terms[2] = queries.terms[2]
         kernels.compare_tiles(
@@ -141,6 +158,27 @@ class OpenPairs:
         )  # fmt: skip
         return bits
 
-    def pairs_of(self, bits: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Return the items, counted from the first of the range, and the rows of the set bits."""
-        return kernels.marked_pairs(bits, self._pairs)
+    def compare_digits(
+        self, items: DigitChunk, queries: DigitRows, limits: Tensor, slots: Tensor, above: Tensor, first: int, last: int
+    ) -> Tensor:
+        """Return the bits of the pairs between the limits, for a range of tiles, by products of digits."""
+        tile = self._store.tile
+        assert tile is not None
+        bits = self._room(above.numel(), (last - first) * (tile.items // 32))
+        # What a product of rounded rows can lack, in the units of its high digits; see `DigitRows`.
+        length, lost, low = queries.lengths * 2.0**-16
+        terms = (ROUNDED * torch.stack([lost + 2.0**-23 * length, length + lost, low])).float()
+        kernels.compare_tiles(
+            queries.operand, items.operand, items.spans, items.spans, terms, limits, slots, above, bits, first, last,
+            replace(tile, step=2 * tile.step), squared=False, collect=False,
+        )  # fmt: skip
+        return bits
+
+    def _room(self, rows: int, words: int) -> Tensor:
+        if self._bits.numel() < rows * words:
+            self._bits = torch.empty(rows * words, dtype=torch.int32, device=self._store.device)
+        return self._bits[: rows * words].view(rows, words)
+
+    def pairs_of(self, bits: Tensor, refine: kernels.Refine | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+        """Return the items, counted from the first of the range, and the rows of the set bits; many are refined."""
+        return kernels.marked_pairs(bits, self._pairs, refine=refine)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property, partial
+
 import numpy as np
 
 from goldrank.hits import Ints
 from goldrank.index.cuda.comparison import PAIRS, PLAIN_SCORES, OpenPairs, QueryOperand
 from goldrank.index.cuda.item_store import (
     ROUNDED,
+    DigitChunk,
     ItemChunk,
     ItemStore,
     Tensor,
@@ -22,9 +25,14 @@ from goldrank.progress import Progress
 
 try:
     import torch
+
+    from goldrank.index.cuda import kernels
 except ImportError:
     torch = None
 
+# One in so many tiles shows how many pairs stay open; with more than this share of words, digits pay.
+_SAMPLED = 256
+_MANY_OPEN = 0.1
 # Judged items that are compared at once, and how many of one query share a place.
 _BLOCK_ROWS = 16384
 _MOST_SLOTS = 8
@@ -82,7 +90,8 @@ class CountedRows:
         self._row_at = torch.full((self._slots * operand.places,), -1, dtype=torch.int64, device=device)
         at = torch.from_numpy(slot * operand.places + place).to(device)
         self._row_at[at] = torch.arange(len(part), device=device)
-        self._score_gold(torch.from_numpy(place).to(device), at)
+        self._place, self._at = torch.from_numpy(place).to(device), at
+        self._score_gold(self._place, at)
         slots_of = np.zeros(operand.places, np.int32)
         np.maximum.at(slots_of, place, (slot + 1).astype(np.int32))
         unit = store.tile.rows if store.tile else 1
@@ -115,15 +124,71 @@ class CountedRows:
         """Count over one chunk of items."""
         operand, unit = self._operand, self._store.tile.items if self._store.tile else 0
         tiles = len(chunk) // unit if unit else 0
+        digits = self._digits(chunk, marks, tiles // _SAMPLED)
         for first, last in marks.stretches(self._slots * operand.places, 0, tiles):
-            sure = torch.zeros_like(self._sure)
-            bits = marks.compare(chunk, operand, self._limits, self._slots_of_tile, sure, first, last, collect=False)
+            sure, slots = torch.zeros_like(self._sure), self._slots_of_tile
+            if digits is None:
+                bits = marks.compare(chunk, operand, self._limits, slots, sure, first, last, collect=False)
+            else:
+                limits = self._digit_limits(digits.scale)
+                bits = marks.compare_digits(digits, operand.digits, limits, slots, sure, first, last)
             self._add_sure(sure)
-            for item, place in marks.pairs_of(bits):
+            rows = chunk.rows[first * unit : last * unit]
+            refine = partial(self._refine, rows) if self._store.dtype == torch.float32 else None
+            for item, place in marks.pairs_of(bits, refine):
                 self._look_closer(chunk, item + first * unit, place)
         step = max(1, PLAIN_SCORES // operand.places)
         for first in range(tiles * unit, len(chunk), step):
             self._count_plain(chunk, first, min(first + step, len(chunk)))
+
+    def _digits(self, chunk: ItemChunk, marks: OpenPairs, sample: int) -> DigitChunk | None:
+        """Return the items as digits if some tiles show that float16 products would leave many pairs open."""
+        for first, last in marks.stretches(self._slots * self._operand.places, 0, sample):
+            sure = torch.zeros_like(self._sure)
+            bits = marks.compare(
+                chunk, self._operand, self._limits, self._slots_of_tile, sure, first, last, collect=False
+            )
+            if int(torch.count_nonzero(bits)) > _MANY_OPEN * bits.numel():
+                return self._store.digits
+        return None
+
+    def _digit_limits(self, scale: float) -> Tensor:
+        """The limits in the units of products of high digits, as `_limits` has them in those of float16 products."""
+        unit = self._operand.digits.scale[self._place] * (scale * 2.0**-16)
+        error = self._close * self._query_lengths[self._column] * self._gold_lengths
+        centre, slack = torch.full_like(self._centre, torch.inf), torch.zeros_like(self._centre)
+        centre[self._at] = self._gold_scores * unit
+        # Half a unit is lost where the lower products are rounded to it.
+        slack[self._at] = ROUNDED * error * unit + centre[self._at].abs() * 2.0**-22 + 0.51
+        both = torch.stack((centre.view(self._slots, -1), slack.view(self._slots, -1)), dim=1)
+        return both.reshape(2 * self._slots, -1).float()
+
+    @cached_property
+    def _refined_limits(self) -> tuple[Tensor, float]:
+        """The limits of undecided float32 scores, lower and upper for each row, and the relative error of a score."""
+        store, gold, dimension = self._store, self._gold_scores, self._queries.shape[1]
+        error, lengths = growth(kernels.refined_terms(dimension), 2.0**-24), self._query_lengths[self._column]
+        if store.squared:
+            margin = 2 * self._close * gold.abs()
+        else:
+            margin = error * lengths * store.longest + self._close * lengths * self._gold_lengths
+        # Products below the normal float32 numbers may be lost, and the limits themselves are rounded.
+        margin = ROUNDED * margin + gold.abs() * 2.0**-22 + (dimension + 8) * 2.0**-125
+        limits = torch.full((2, len(self._row_at)), torch.inf, dtype=torch.float64, device=gold.device)
+        used = self._row_at >= 0
+        row = self._row_at[used]
+        limits[0, used], limits[1, used] = (gold - margin)[row], (gold + margin)[row]
+        return limits.float(), error if store.squared else 0.0
+
+    def _refine(self, items: Tensor, bits: Tensor) -> None:
+        """Decide what float32 scores can decide among the marked pairs of some items."""
+        limits, relative = self._refined_limits
+        sure = torch.zeros_like(self._sure)
+        query_of_row = self._column[self._row_at.clamp(min=0)]
+        kernels.refine(
+            bits, query_of_row, self._operand.raw, items, limits, relative, sure.view(-1), squared=self._store.squared
+        )
+        self._add_sure(sure)
 
     def _count_plain(self, chunk: ItemChunk, first: int, last: int) -> None:
         operand, scores = self._operand, self._operand.plain_scores(chunk, first, last)
@@ -155,11 +220,14 @@ class CountedRows:
     def _add_pairs(self, vectors: Tensor, at: Tensor, number: Tensor, row: Tensor, weight: int) -> None:
         """Add, or with a *weight* of -1 take back, the outcome of items against judged items."""
         signs = self._signs(vectors, at, row)
+        self._counts[0] += weight * torch.bincount(row[signs > 0], minlength=self._counts.shape[1])
         tied = signs == 0
         number, tied_row = number[tied], row[tied]
+        if not len(tied_row):
+            return
         gold = self._gold[tied_row]
         by_docid = self._ids_after(number, gold)
-        for kind, rows in enumerate((row[signs > 0], tied_row, tied_row[by_docid], tied_row[number < gold])):
+        for kind, rows in enumerate((tied_row, tied_row[by_docid], tied_row[number < gold]), 1):
             self._counts[kind] += weight * torch.bincount(rows, minlength=self._counts.shape[1])
 
     def _signs(self, vectors: Tensor, at: Tensor, row: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import math
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ _PREPARED_ROWS = 2**16
 _CHUNK_BYTES = 2**29
 # Rounding to float16 leaves room for items this much longer than the shortest that keep all bits.
 ITEM_BITS = 14
+DIGIT_RANGE = 127 * 256
+"""The largest number of two digits; its high digit still fits in an int8 after rounding."""
 # Covers the rounding of the few float32 operations that make up a limit.
 ROUNDED = 1.0001
 
@@ -44,6 +47,43 @@ class ItemChunk:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+@dataclass(frozen=True)
+class DigitRows:
+    """Vectors as integers of two digits in base 256, with the lengths that bound the error of their products.
+
+    A number x is taken as (256 h + m) / scale. The products h·h', h·m' and m·h' are exact in int32, so a score lacks
+    only what was rounded away from either vector, and m·m'.
+    """
+
+    operand: Tensor
+    """int8 rows: all high digits, then all low digits, each padded to whole steps."""
+    scale: Tensor
+    lengths: Tensor
+    """For each row ‖x‖, ‖x - x'‖ and ‖m‖, times the scale."""
+
+    @staticmethod
+    def of(rows: Tensor, scale: Tensor, step: int) -> DigitRows:
+        """Round float64 rows to digits with the scale of each row."""
+        width = -(-rows.shape[1] // step) * step
+        operand = torch.zeros((len(rows), 2 * width), dtype=torch.int8, device=rows.device)
+        scaled = rows * scale[:, None]
+        whole = torch.round(scaled)
+        high = torch.floor((whole + 128) / 256)
+        low = whole - 256 * high
+        operand[:, : rows.shape[1]], operand[:, width : width + rows.shape[1]] = high.to(torch.int8), low.to(torch.int8)
+        lengths = torch.stack([length_of(scaled), length_of(scaled - whole), length_of(low)])
+        return DigitRows(operand, scale, lengths)
+
+
+@dataclass(frozen=True)
+class DigitChunk:
+    """The items of whole tiles as `DigitRows` of one scale, and for each tile the largest of their lengths."""
+
+    operand: Tensor
+    spans: Tensor
+    scale: float
 
 
 class ItemStore:
@@ -104,6 +144,30 @@ class ItemStore:
         length = ROUNDED * self.longest * 2.0**-self.exponent
         lost = 2.0**-11 * length + 2.0**-25 * math.sqrt(self.items.dimension)
         return torch.tensor([length, lost, 0.5 * length**2], dtype=torch.float64, device=self.device)
+
+    @cached_property
+    def digits(self) -> DigitChunk | None:
+        """All items as integers of two digits; None if they are streamed or if there is no room for the integers."""
+        if self._whole is None or self.tile is None or self.squared or not 0 < self.items.dimension <= 2**15:
+            return None
+        rows, unit, step = self._whole.rows, self.tile.items, 2 * self.tile.step
+        width = -(-rows.shape[1] // step) * step
+        if self.longest == 0 or 2 * width * len(rows) > _free_memory(self.device):
+            return None
+        starts = range(0, len(rows) // unit * unit, _PREPARED_ROWS // unit * unit)
+        peak = max((float(rows[start : start + starts.step].abs().max()) for start in starts), default=0.0)
+        if peak == 0:
+            return None
+        operand = torch.empty((len(rows) // unit * unit, 2 * width), dtype=torch.int8, device=self.device)
+        spans = torch.empty((3, len(operand) // unit), dtype=torch.float32, device=self.device)
+        for start in starts:
+            stop = min(start + starts.step, len(operand))
+            scale = torch.full((stop - start,), DIGIT_RANGE / peak, dtype=torch.float64, device=self.device)
+            part = DigitRows.of(rows[start:stop].double(), scale, step)
+            operand[start:stop] = part.operand
+            longest = part.lengths.view(3, -1, unit).amax(dim=2)
+            spans[:, start // unit : stop // unit] = (ROUNDED * longest).float()
+        return DigitChunk(operand, spans, DIGIT_RANGE / peak)
 
     def take(self, numbers: Ints) -> Tensor:
         """Return the vectors of items with these numbers, on the device."""

@@ -8,7 +8,7 @@ Triton. With TRITON_INTERPRET=1 the kernels run on a CPU.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ except ImportError:
 
 LANES = 8
 """The number of interleaved partial sums of a float64 score; the same as on the CPU, so that bits agree."""
+Refine = Callable[[Any], None]
 # The most numbers in a temporary tensor of the plain torch implementation.
 _PLAIN_ELEMENTS = 2**25
 
@@ -99,9 +100,25 @@ if triton is not None:
         tl.store(bits + start[:, None] + tl.arange(0, ITEMS // 32)[None, :], word)
 
     @_kernel
+    def _digit_products(  # type: ignore[no-untyped-def]
+        queries, items, row, item, DEPTH: tl.constexpr, ROWS: tl.constexpr, ITEMS: tl.constexpr, STEP: tl.constexpr
+    ):
+        """Return the products of two-digit numbers in units of 2**16, without the product of the low digits."""
+        scores = tl.zeros((ROWS, ITEMS), tl.int32)
+        # The high digits of one side times the low digits of the other, which the second half of a row contains.
+        for start in range(0, DEPTH, STEP):
+            left, right = queries.load([row, start]), items.load([item, (start + DEPTH // 2) % DEPTH])
+            scores = tl.dot(left, right.T, scores, out_dtype=tl.int32)
+        scores = (scores + 128) >> 8
+        for start in range(0, DEPTH // 2, STEP):
+            left, right = queries.load([row, start]), items.load([item, start])
+            scores = tl.dot(left, right.T, scores, out_dtype=tl.int32)
+        return scores.to(tl.float32)
+
+    @_kernel
     def _count_kernel(  # type: ignore[no-untyped-def]
         queries, items, halves, spans, terms, limits, slots, above, bits, first, last, tiles, places, words,
-        SQUARED: tl.constexpr, SINGLE: tl.constexpr, COLLECT: tl.constexpr, DEPTH: tl.constexpr,
+        SQUARED: tl.constexpr, DIGITS: tl.constexpr, SINGLE: tl.constexpr, COLLECT: tl.constexpr, DEPTH: tl.constexpr,
         ROWS: tl.constexpr, ITEMS: tl.constexpr, STEP: tl.constexpr, GROUP: tl.constexpr,
     ):  # fmt: skip
         row_tiles = places // ROWS
@@ -112,13 +129,18 @@ if triton is not None:
             size = tl.minimum(row_tiles - group * GROUP, GROUP)
             row_tile, column = group * GROUP + number % whole % size, number % whole // size
             tile = first + column
-            scores = tl.zeros((ROWS, ITEMS), tl.float32)
-            for start in range(0, DEPTH, STEP):
-                left, right = queries.load([row_tile * ROWS, start]), items.load([tile * ITEMS, start])
-                scores = tl.dot(left, right.T, scores)
+            if DIGITS:
+                scores = _digit_products(queries, items, row_tile * ROWS, tile * ITEMS, DEPTH, ROWS, ITEMS, STEP)
+            else:
+                scores = tl.zeros((ROWS, ITEMS), tl.float32)
+                for start in range(0, DEPTH, STEP):
+                    left, right = queries.load([row_tile * ROWS, start]), items.load([tile * ITEMS, start])
+                    scores = tl.dot(left, right.T, scores)
             row = row_tile * ROWS + tl.arange(0, ROWS)
             margin = tl.load(terms + row) * tl.load(spans + tile)
             margin += tl.load(terms + places + row) * tl.load(spans + tiles + tile)
+            if DIGITS:
+                margin += tl.load(terms + 2 * places + row) * tl.load(spans + 2 * tiles + tile)
             if SQUARED:
                 half = tl.load(halves + tile * ITEMS + tl.arange(0, ITEMS))
                 scores -= tl.load(terms + 2 * places + row)[:, None] * half[None, :]
@@ -187,6 +209,99 @@ if triton is not None:
         low, high = tl.split(low + high)
         tl.store(out + pair, low + high, mask=within)
 
+    @_kernel
+    def _refine_kernel(  # type: ignore[no-untyped-def]
+        bits, rows, words, query_of_row, queries, items, limits, relative, above, scratch,
+        query_stride, item_stride,
+        SQUARED: tl.constexpr, DIMENSION: tl.constexpr, WORDS: tl.constexpr, BLOCK: tl.constexpr, CHUNK: tl.constexpr,
+    ):  # fmt: skip
+        numbers = scratch + tl.program_id(0).to(tl.int64) * (WORDS * 32)
+        # All rows of one range of items before the next range, so that the items stay in the cache.
+        for unit in range(tl.program_id(0), tl.cdiv(words, WORDS) * rows, tl.num_programs(0)):
+            row = unit % rows
+            column = unit // rows * WORDS + tl.arange(0, WORDS)
+            own = bits + row.to(tl.int64) * words
+            value = tl.load(own + column, mask=column < words, other=0)
+            ones = tl.zeros((WORDS,), tl.int32)
+            for bit in range(0, 32):
+                ones += (value >> bit) & 1
+            marked = tl.sum(ones, axis=0)
+            if marked > 0:
+                slot = tl.cumsum(ones, axis=0) - ones
+                for bit in range(0, 32):
+                    is_set = (value >> bit) & 1
+                    tl.store(numbers + slot, column * 32 + bit, mask=is_set == 1)
+                    slot += is_set
+                tl.store(own + column, tl.zeros((WORDS,), tl.int32), mask=value != 0)
+                tl.debug_barrier()
+                query = queries + tl.load(query_of_row + row).to(tl.int64) * query_stride
+                low, high = tl.load(limits + row), tl.load(limits + rows + row)
+                sure = 0
+                for start in range(0, marked, BLOCK):
+                    within = start + tl.arange(0, BLOCK) < marked
+                    item = tl.load(numbers + start + tl.arange(0, BLOCK), mask=within, other=0)
+                    origin = items + item.to(tl.int64) * item_stride
+                    total = tl.zeros((BLOCK, CHUNK), tl.float32)
+                    for first in tl.static_range(0, DIMENSION, CHUNK):
+                        place = first + tl.arange(0, CHUNK)
+                        inside = within[:, None] & (place < DIMENSION)[None, :]
+                        x = tl.load(origin[:, None] + place[None, :], mask=inside, other=0.0)
+                        y = tl.load(query + place, mask=place < DIMENSION, other=0.0)[None, :]
+                        if SQUARED:
+                            apart = tl.where(inside, x - y, 0.0)
+                            total -= apart * apart
+                        else:
+                            total += x * y
+                    # Two short sums: at most 2 * 15 additions, in whatever order they are made.
+                    score = tl.sum(tl.sum(tl.reshape(total, (BLOCK, CHUNK // 16, 16)), axis=2), axis=1)
+                    error = relative * tl.abs(score)
+                    over = within & (score - error > high)
+                    # A score that is not a number decides nothing.
+                    is_open = within & (over == 0) & ((score + error < low) == 0)
+                    sure += tl.sum(over.to(tl.int32), axis=0)
+                    tl.atomic_or(own + item // 32, tl.full((BLOCK,), 1, tl.int32) << (item % 32), mask=is_open)
+                if sure > 0:
+                    tl.atomic_add(above + row, sure, sem="relaxed")
+                tl.debug_barrier()
+
+
+REFINED_CHUNK = 256
+"""The numbers of a row that are multiplied at a time in a float32 score."""
+_REFINED_WORDS = 512
+
+
+def refined_terms(dimension: int) -> int:
+    """Return the number of roundings that a term of a refined score goes through at most."""
+    return -(-dimension // REFINED_CHUNK) + 2 * 15 + 4
+
+
+def refine(
+    bits: Any, query_of_row: Any, queries: Any, items: Any, limits: Any, relative: float, above: Any, *, squared: bool
+) -> None:
+    """Compare the marked pairs with narrower limits, by float32 scores, and clear the bits of those that are decided.
+
+    Args:
+        bits: for each row a bit for each item.
+        query_of_row: the query of each row.
+        queries: float32 rows.
+        items: float32 rows; the first has the first bit.
+        limits: for each row the lower, then the upper limit of undecided scores.
+        relative: the error of a score relative to itself, beside the one that the limits contain.
+        above: for each row, the counter of scores beyond the upper limit.
+        squared: compare minus the squared distances.
+    """
+    rows, words = bits.shape
+    units = rows * -(-words // _REFINED_WORDS)
+    programs = min(units, 1024)
+    if bits.device.type == "cuda":
+        programs = min(units, 32 * torch.cuda.get_device_properties(bits.device).multi_processor_count)
+    scratch = torch.empty((programs, 32 * _REFINED_WORDS), dtype=torch.int32, device=bits.device)
+    _refine_kernel[(programs,)](
+        bits, rows, words, query_of_row, queries, items, limits, relative, above, scratch,
+        queries.stride(0), items.stride(0), SQUARED=squared, DIMENSION=queries.shape[1],
+        WORDS=_REFINED_WORDS, BLOCK=4, CHUNK=REFINED_CHUNK, num_warps=1,
+    )  # fmt: skip
+
 
 def compare_tiles(
     queries: Any,
@@ -208,8 +323,9 @@ def compare_tiles(
     """Compare the scores of the item tiles *first* to *last* with limits.
 
     Args:
-        queries: float16 rows, one for each place, padded to whole tiles.
-        items: float16 rows of the same width.
+        queries: float16 rows, one for each place, padded to whole tiles; or int8 rows, the high digits of all numbers
+            and then the low ones.
+        items: rows of the same kind and width.
         halves: half the squared length of each item.
         spans: for each tile of items the three magnitudes that the error depends on.
         terms: for each place the factors of these magnitudes; the third is that of the halves.
@@ -232,20 +348,23 @@ def compare_tiles(
         TensorDescriptor.from_tensor(queries, [tile.rows, tile.step]),
         TensorDescriptor.from_tensor(items, [tile.items, tile.step]),
         halves, spans, terms, limits, slots, above, bits, first, last, spans.shape[1], places, bits.shape[1],
-        SQUARED=squared, SINGLE=len(limits) == 2, COLLECT=collect, DEPTH=queries.shape[1],
+        SQUARED=squared, DIGITS=queries.dtype == torch.int8, SINGLE=len(limits) == 2, COLLECT=collect,
+        DEPTH=queries.shape[1],
         ROWS=tile.rows, ITEMS=tile.items, STEP=tile.step, GROUP=tile.group,
         num_warps=tile.warps, num_stages=tile.stages,
     )  # fmt: skip
 
 
-def marked_pairs(bits: Any, pairs: Pairs, first: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Yield the item and the row, counted from *first*, of every set bit; in parts if they exceed the capacity."""
+def marked_pairs(bits: Any, pairs: Pairs, first: int = 0, refine: Refine | None = None) -> Iterator[tuple[Any, Any]]:
+    """Yield the item and the row, counted from *first*, of every set bit; in parts if they exceed the capacity.
+
+    Where they do, *refine* is asked first to clear the bits that it can.
+    """
     capacity = len(pairs.item)
-    pairs.total.zero_()
-    _words_kernel[(-(-bits.numel() // 4096),)](
-        bits, bits.numel(), pairs.at, pairs.word, pairs.total, capacity, BLOCK=4096, num_warps=8
-    )
-    total = int(pairs.total)
+    total = _marked_words(bits, pairs)
+    if refine is not None and total > capacity:
+        refine(bits)
+        total = _marked_words(bits, pairs)
     if total > capacity:
         half = len(bits) // 2
         yield from marked_pairs(bits[:half], pairs, first)
@@ -253,6 +372,15 @@ def marked_pairs(bits: Any, pairs: Pairs, first: int = 0) -> Iterator[tuple[Any,
         return
     # Usually a word has one set bit, but it may have up to 32.
     yield from _set_bits(pairs, slice(0, total), bits.shape[1], first)
+
+
+def _marked_words(bits: Any, pairs: Pairs) -> int:
+    """Write the non-zero words into the buffers, as far as there is room, and return their number."""
+    pairs.total.zero_()
+    _words_kernel[(-(-bits.numel() // 4096),)](
+        bits, bits.numel(), pairs.at, pairs.word, pairs.total, len(pairs.item), BLOCK=4096, num_warps=8
+    )
+    return int(pairs.total)
 
 
 def _set_bits(pairs: Pairs, part: slice, words: int, first: int) -> Iterator[tuple[Any, Any]]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ class QueryBlock:
     """A block of queries: their columns, the operand of the product, and the rounds compared with it."""
 
     columns: Ints
-    operand: Matrix
+    operand: Any
     rounds: list[Round]
 
     @cached_property
@@ -43,6 +44,11 @@ class QueryBlock:
         """The number of rows of each round."""
         return np.array([len(each.rows) for each in self.rounds], np.int64)
 
+    @cached_property
+    def places(self) -> Ints:
+        """The place among the columns of each row, if every round is compared with the first columns."""
+        return np.concatenate([np.arange(width) for width in self.widths])
+
 
 @dataclass
 class Block:
@@ -50,7 +56,7 @@ class Block:
 
     start: int
     rows: Matrix
-    operand: Matrix
+    operand: Any
     halves: Floats
     length: float
 

@@ -1,9 +1,9 @@
 """Count the items that rank above the gold, exactly as in real arithmetic.
 
 Products of blocks give every score with a bounded error. A score further from the gold's score than the bound is
-decided by two comparisons, in memory or in the CPU's tiles. The few remaining pairs are scored again in float64 with
-its own bound, and pairs that are still undecided are compared exactly. The counts therefore do not depend on the kind
-of product, the block size or the number of threads.
+decided by two comparisons, in memory or in registers. The few remaining pairs are scored again in float64 with its own
+bound, and pairs that are still undecided are compared exactly. The counts therefore do not depend on the kind of
+product, the block size or the number of threads.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from goldrank.index.exact.blocks import (
     scaled,
     signs_outside,
 )
-from goldrank.index.exact.products import Error, Tiles, rounding_error
+from goldrank.index.exact.products import LEAST_QUERIES, Error, Integers, Near, Tiles, integers_usable, rounding_error
 from goldrank.index.exact.signs import Matrix, Signs, difference_signs
 from goldrank.index.exact.vectors import CHUNK, VectorTable, single_threaded_blas, spread
 from goldrank.native import count_beyond, find_between, score_pairs
@@ -120,6 +121,7 @@ class Counter:
         self._dtype = queries.dtype
         self._choose_scales()
         self._tiles = Tiles.for_vectors(queries, items.dimension, certify=certify)
+        self._integers = self._choose_integers() if self._tiles is None else None
         self._error = self._tiles.error if self._tiles else rounding_error(items.dimension, self._dtype)
         self._close_error = rounding_error(items.dimension, np.dtype(np.float64))
         self._blocks = list(self._query_blocks())
@@ -144,7 +146,7 @@ class Counter:
         return self._counts
 
     def _usual_block(self) -> int:
-        if self._tiles:
+        if self._tiles or self._integers:
             return int(np.clip(_TILE_ELEMENTS // max(self._items.dimension, 1), 1024, 4096))
         columns = min(max(len(self._queries), 1), QUERY_BLOCK)
         return int(np.clip(_BLOCK_ELEMENTS // columns, 512, 16384))
@@ -165,10 +167,22 @@ class Counter:
         self._wide = wide = scaled(self._queries, -self._query_exponents[:, None])
         self._query_lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide))
 
+    def _choose_integers(self) -> Integers | None:
+        if not self._certify or len(self._queries) < LEAST_QUERIES or not integers_usable(self._dtype):
+            return None
+        longest = float(ldexp(self._lengths.max(initial=0), -self._item_exponent))
+        return Integers(squared=self._squared, longest=longest)
+
     def _query_blocks(self) -> Iterator[QueryBlock]:
-        for columns, rounds in rounds_of(self._rows.column, len(self._queries), apart=self._tiles is not None):
-            operand = self._query_operand(columns)
-            yield QueryBlock(columns, self._tiles.pack(operand, queries=True) if self._tiles else operand, rounds)
+        apart = self._tiles is not None or self._integers is not None
+        for columns, rounds in rounds_of(self._rows.column, len(self._queries), apart=apart):
+            yield QueryBlock(columns, self._packed_queries(columns), rounds)
+
+    def _packed_queries(self, columns: Ints) -> Any:
+        if self._integers:
+            return self._integers.pack_queries(self._wide[columns].astype(self._dtype), self._query_lengths[columns])
+        operand = self._query_operand(columns)
+        return self._tiles.pack(operand, queries=True) if self._tiles else operand
 
     def _query_operand(self, columns: Ints) -> Matrix:
         queries, squared = self._wide[columns], int(self._squared)
@@ -179,7 +193,12 @@ class Counter:
 
     def _item_block(self, start: int, stop: int) -> Block:
         lengths = self._lengths[start // CHUNK : (stop - 1) // CHUNK + 1]
-        return self._block(self._items.read(start, stop), start, float(ldexp(lengths.max(), -self._item_exponent)))
+        rows, length = self._items.read(start, stop), float(ldexp(lengths.max(), -self._item_exponent))
+        if self._integers:
+            halves = self._halves(rows)
+            packed = self._integers.pack_items(ldexp(rows, -self._item_exponent), halves, length)
+            return Block(start, rows, packed, halves, length)
+        return self._block(rows, start, length)
 
     def _block(self, rows: Matrix, start: int, length: float) -> Block:
         """Prepare a block; the last term of the l2 score q·x - ‖x‖²/2 becomes one more column of the operand."""
@@ -257,20 +276,16 @@ class Counter:
         with np.errstate(under="ignore"):
             block = self._item_block(start, min(start + size, len(self._items)))
             for queries in self._blocks:
-                if self._tiles:
-                    self._count_in_tiles(self._tiles, block, queries)
+                if self._tiles or self._integers:
+                    self._count_in_registers(block, queries)
                 else:
                     self._count_in_memory(block, queries)
         return len(block.rows)
 
-    def _count_in_tiles(self, tiles: Tiles, block: Block, queries: QueryBlock) -> None:
-        """Count all rounds at once with tiles, without storing the scores."""
+    def _count_in_registers(self, block: Block, queries: QueryBlock) -> None:
+        """Count all rounds at once, without storing the scores."""
         rows = queries.rows
-        low, high = self._limits(rows, block.length)
-        # The judged items themselves are between their limits.
-        most = len(block.rows) * len(rows) // _DENSE_SHARE + len(rows)
-        left_out = self._rows.own[queries.columns] - block.start
-        near = tiles.compare(block.operand, queries.operand, len(block.rows), left_out, queries.widths, low, high, most)
+        near = self._compare(block, queries)
         if near.places is None:
             at = np.flatnonzero(near.between)
             near.above[at] = 0
@@ -284,6 +299,19 @@ class Counter:
             self._count_pairs(block, rows, item[rivals], place[rivals])
         with self._lock:
             self._counts.above[rows] += near.above
+
+    def _compare(self, block: Block, queries: QueryBlock) -> Near:
+        rows, widths = queries.rows, queries.widths
+        # The judged items themselves are between their limits.
+        most = len(block.rows) * len(rows) // _DENSE_SHARE + len(rows)
+        left_out = self._rows.own[queries.columns] - block.start
+        if self._integers:
+            scores, errors = self._gold_scores[rows], self._gold_errors[rows]
+            low, high = self._integers.limits(block.operand, queries.operand, queries.places, scores, errors)
+            return self._integers.compare(block.operand, queries.operand, left_out, widths, low, high, most)
+        assert self._tiles is not None
+        low, high = self._limits(rows, block.length)
+        return self._tiles.compare(block.operand, queries.operand, len(block.rows), left_out, widths, low, high, most)
 
     def _count_in_memory(self, block: Block, queries: QueryBlock) -> None:
         """Count round by round from scores in the memory of this thread."""

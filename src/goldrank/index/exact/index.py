@@ -11,6 +11,8 @@ from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Floats, Gold, Hits, Ints, Run
 from goldrank.index.exact.counting import Counter, JudgedRows, RivalCounts
+from goldrank.index.exact.integer_selection import IntegerTable
+from goldrank.index.exact.products import integers_usable
 from goldrank.index.exact.search import search
 from goldrank.index.exact.vectors import VectorTable, refuse_other_dimension
 
@@ -89,6 +91,7 @@ class ExactIndex:
         self._threads = threads or usable_cores()
         self._items = self._as_table(items, "the items", ids)
         self._lengths: Floats | None = None
+        self._integers: IntegerTable | None = None
 
     def _as_table(self, data: object, what: str, ids: Sequence[object] | None) -> VectorTable:
         return VectorTable(data, what, ids, normalise=self.similarity == "cosine")
@@ -128,7 +131,9 @@ class ExactIndex:
         query_table = self._query_vectors(queries, query_ids)
         _refuse_below_one("block", block)
         query, item = query_table.find(judged.queries), self._items.find(judged.items)
-        own = np.where((query >= 0) & exclude_self, self._items.find(judged.queries), -1)
+        own = np.full(len(query), -1)
+        if exclude_self:
+            own = np.where(query >= 0, self._items.find(judged.queries), -1)
         query_of_row = np.repeat(np.arange(len(query)), np.diff(judged.starts))
         if len(query) and (query < 0).all():
             raise InputError(
@@ -193,8 +198,11 @@ class ExactIndex:
 
     def _search(self, query_table: VectorTable, k: int) -> Iterable[tuple[Ints, Floats]]:
         """Return the numbers and scores of the best *k* items of each query."""
-        items = self._items.at(query_table.dtype)
-        return search(query_table, items, self._checked(), k, squared=self._squared, threads=self._threads)
+        items, lengths = self._items.at(query_table.dtype), self._checked()
+        if self._integers is None and integers_usable(items.dtype):
+            self._integers = IntegerTable(items, lengths, squared=self._squared, keep=not items.is_mapped)
+        table = self._integers if items.dtype == np.float32 else None
+        return search(query_table, items, lengths, k, squared=self._squared, threads=self._threads, table=table)
 
     def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> VectorTable:
         query_table = self._as_table(queries, "the queries", ids)

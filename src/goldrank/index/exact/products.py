@@ -1,26 +1,35 @@
-"""Error bounds of the scores of a product, and the tiled product, which is fast but less exact.
+"""Error bounds of the scores of a product, and two products that are fast but less exact.
 
 BLAS multiplies in the precision of the vectors. Where the processor has bfloat16 tiles, float32 vectors are split
-into two such numbers each, multiplied several times as fast, and compared with limits that are further apart. Either
-way what lies between the limits is looked at more closely, so that the choice moves no count.
+into two such numbers each, multiplied several times as fast, and compared with limits that are further apart. Other
+processors multiply vectors rounded to 16-bit integers. Either way what lies between the limits is looked at more
+closely, so that the choice moves no count.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from goldrank.hits import Floats, Ints
 from goldrank.index.exact.signs import Matrix
-from goldrank.native import HAS_TILES
+from goldrank.native import HAS_TILES, INTEGER_KERNELS
 
 if HAS_TILES:
     from goldrank.native import _amx_tiles
+if INTEGER_KERNELS:
+    from goldrank.native import _integer_products
 
-# With fewer, splitting and packing the items costs more than the tiles save.
-_LEAST_QUERIES = 64
+LEAST_QUERIES = 64
+"""With fewer, splitting, rounding and packing the items costs more than tiles and integers save."""
 _CACHE_LINE = 64
+# The lengths of integer vectors: products stay below their square, with some room to 2^31 for their rounding.
+_LARGEST_LENGTH = 2.0**15.45
+_LARGEST_INTEGER = 32766.0
+_LARGEST_SCALE = 2.0**100
+_INT32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ class Tiles:
     @staticmethod
     def for_vectors(queries: Matrix, dimension: int, *, certify: bool) -> Tiles | None:
         """Tiles where there are any, for float32, and where a certified count makes up for their error."""
-        use = HAS_TILES and certify and queries.dtype == np.float32 and len(queries) >= _LEAST_QUERIES
+        use = HAS_TILES and certify and queries.dtype == np.float32 and len(queries) >= LEAST_QUERIES
         return Tiles(dimension) if use else None
 
     def pack(self, rows: Matrix, *, queries: bool) -> Matrix:
@@ -117,6 +126,154 @@ class Tiles:
         above, between, places = (np.empty(size, np.int64) for size in (len(low), len(low), most))
         near = _amx_tiles.count(items, queries, rows, left_out, widths, low, high, above, between, places)
         return Near(above, between, places[:near] if near <= most else None)
+
+
+@dataclass(frozen=True)
+class IntegerItems:
+    """A block of items as integers."""
+
+    numbers: Matrix
+    halves: Floats
+    """What is subtracted from the product of each item with a query: half its squared length for l2, otherwise 0."""
+    scale: float
+    """The integers are the vectors times this, rounded."""
+    left_over: float
+    """An upper bound of the length of what the rounding took from an item, in units of the integers."""
+    length: float
+    """An upper bound of the length of an item."""
+
+
+@dataclass(frozen=True)
+class IntegerQueries:
+    """Queries as integers, packed for the product."""
+
+    packed: Matrix
+    scales: Floats
+    left_over: Floats
+    lengths: Floats
+    """An upper bound of the length of each query."""
+
+
+class Integers:
+    """Products of vectors rounded to 16-bit integers, compared with limits as they come.
+
+    With Q = sq + e and X = tx + f, the integers of a query and an item, Q·X differs from st(q·x) by at most
+    s‖q‖‖f‖ + t‖x‖‖e‖ + ‖e‖‖f‖. The sums themselves are exact, because |Q·X| ≤ ‖Q‖‖X‖ bounds every partial sum.
+
+    Args:
+        squared: rank by distance; the score is then q·x - ‖x‖²/2, and all queries have the same scale.
+        longest: an upper bound of the length of the items, for that scale.
+        kernel: the instructions to use and the number of queries that they pack together.
+    """
+
+    def __init__(self, *, squared: bool, longest: float, kernel: tuple[str, int] | None = None) -> None:
+        self._kernel, self._panel = kernel or INTEGER_KERNELS[0]
+        self._squared, self._longest = squared, longest
+
+    def pack_queries(self, rows: Matrix, lengths: Floats) -> IntegerQueries:
+        """Round and pack queries, given upper bounds of their lengths."""
+        peaks = np.abs(rows).max(axis=1, initial=0)
+        scales = _scales(lengths + 0.5 * self._longest if self._squared else lengths, peaks)
+        if self._squared:
+            scales = np.full_like(scales, scales.min(initial=np.inf))
+        numbers, left_over = self._rounded(rows, scales)
+        padded = np.zeros((-(-len(rows) // self._panel) * self._panel, numbers.shape[1]), np.int16)
+        padded[: len(rows)] = numbers
+        pairs = padded.reshape(-1, self._panel, numbers.shape[1] // 2, 2).transpose(0, 2, 1, 3)
+        packed = np.ascontiguousarray(pairs).reshape(-1, self._panel * numbers.shape[1])
+        return IntegerQueries(packed, scales.astype(np.float64), left_over, lengths)
+
+    def pack_items(self, rows: Matrix, halves: Floats, length: float, peak: float | None = None) -> IntegerItems:
+        """Round a block of items up to *length*.
+
+        Args:
+            rows: the items.
+            halves: what is subtracted from the product of each.
+            length: an upper bound of their lengths.
+            peak: an upper bound of their numbers, if blocks are to have the same scale.
+        """
+        if peak is None:
+            peak = max(float(rows.max(initial=0)), -float(rows.min(initial=0)))
+        scale = _scales(np.array([length]), np.array([peak]))[0]
+        numbers, left_over = self._rounded(rows, np.full(len(rows), scale))
+        most = float(left_over.max()) if len(rows) else (0.5 + 2.0**-9) * np.sqrt(rows.shape[1])
+        return IntegerItems(numbers, halves, float(scale), most, length)
+
+    def _rounded(self, rows: Matrix, scales: Matrix) -> tuple[Matrix, Floats]:
+        numbers, left_over = np.empty((len(rows), rows.shape[1] + rows.shape[1] % 2), np.int16), np.empty(len(rows))
+        _integer_products.round_vectors(rows, scales, numbers, left_over)
+        return numbers, left_over
+
+    def margins(self, items: IntegerItems, queries: IntegerQueries) -> Floats:
+        """Return how far a product with each query may be from the scaled score."""
+        from_queries = items.scale * items.length * queries.left_over
+        # One for the rounding of the offset and of limits.
+        return from_queries + (queries.scales * queries.lengths + queries.left_over) * items.left_over + 1
+
+    def limits(
+        self, items: IntegerItems, queries: IntegerQueries, columns: Ints, scores: Floats, errors: Floats
+    ) -> tuple[Matrix, Matrix]:
+        """Products from which on an item surely scores below or above *scores*, which may be off by *errors*."""
+        scale = (items.scale * queries.scales)[columns]
+        margin = self.margins(items, queries)[columns] + scale * errors
+        # The smallest integer is left to items that are left out.
+        low, high = (
+            np.clip(bound, _INT32.min + 1, _INT32.max).astype(np.int32)
+            for bound in (np.floor(scale * scores - margin), np.ceil(scale * scores + margin))
+        )
+        return low, high
+
+    def compare(
+        self,
+        items: IntegerItems,
+        queries: IntegerQueries,
+        left_out: Ints,
+        widths: Ints,
+        low: Matrix,
+        high: Matrix,
+        most: int,
+    ) -> Near:
+        """Compare the products of items and queries with limits; see `_integer_products.pyi`."""
+        above, between, places = (np.empty(size, np.int64) for size in (len(low), len(low), most))
+        offsets = self._offsets(items, queries)
+        near = _integer_products.count(
+            self._kernel, items.numbers, offsets, queries.packed, left_out, widths, low, high, above, between, places
+        )
+        return Near(above, between, places[:near] if near <= most else None)
+
+    def select(
+        self,
+        items: IntegerItems,
+        queries: IntegerQueries,
+        first: int,
+        depth: int,
+        entries: Ints,
+        counts: Ints,
+        floors: Ints,
+    ) -> None:
+        """Add items, numbered from *first*, to the best of each query; see `_integer_products.pyi`."""
+        offsets = self._offsets(items, queries)
+        _integer_products.select(
+            self._kernel, items.numbers, offsets, queries.packed, first, depth, entries, counts, floors
+        )
+
+    def _offsets(self, items: IntegerItems, queries: IntegerQueries) -> Matrix:
+        if not self._squared:
+            return np.zeros(len(items.numbers), np.int32)
+        offsets: Matrix = np.rint(-items.halves * (items.scale * queries.scales[0])).astype(np.int32)
+        return offsets
+
+
+def _scales(lengths: Floats, peaks: Matrix) -> Matrix:
+    """Return factors that keep the integers of vectors of these lengths and their products in range."""
+    with np.errstate(divide="ignore"):
+        scales: Matrix = np.minimum(_LARGEST_LENGTH / lengths, _LARGEST_INTEGER / peaks)
+    return np.minimum(scales, _LARGEST_SCALE).astype(np.float32)
+
+
+def integers_usable(dtype: np.dtype[Any]) -> bool:
+    """Return True if this processor multiplies integers faster than numbers of this type."""
+    return bool(INTEGER_KERNELS) and dtype == np.float32
 
 
 def _aligned(rows: int, columns: int) -> Matrix:

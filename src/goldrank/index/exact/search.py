@@ -9,12 +9,16 @@ import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints
-from goldrank.index.exact.selection import select
+from goldrank.index.exact.integer_selection import IntegerTable, select_by_integers
+from goldrank.index.exact.products import LEAST_QUERIES, integers_usable
+from goldrank.index.exact.selection import Candidates, select
 from goldrank.index.exact.vectors import Matrix, VectorTable, spread
-from goldrank.native import score_rows
+from goldrank.native import score_divided_rows, score_rows
 
 _QUERY_BLOCK = 1024
 _QUERIES_AT_ONCE = 32
+# The most candidates of all queries and threads that are held at once.
+_ENTRIES = 2**25
 _PAIR_ELEMENTS = 2**20
 # Candidates beyond k: with some to spare, the last one is nearly always clearly worse than the k-th.
 _SPARE, _SPARE_SHARE = 16, 16
@@ -33,13 +37,17 @@ def search(
     squared: bool,
     threads: int,
     least: Floats | None = None,
+    table: IntegerTable | None = None,
 ) -> Iterator[tuple[Ints, Floats]]:
     """Yield the numbers and float64 scores of the best *k* items of each query, equal scores by descending id.
 
     The score is the dot product, or with *squared* minus the distance. Where the fast scores cannot tell the
     k-th item from those left out (ties, mostly), the query is searched once more, at last in float64. With *least*,
-    a score for each query, items below it may be left out, which saves looking at them more closely.
+    a score for each query, items below it may be left out, which saves looking at them more closely. The *table* holds
+    the items as integers, if they were searched before.
     """
+    if table is None and integers_usable(items.dtype) and len(queries) >= LEAST_QUERIES:
+        table = IntegerTable(items, lengths, squared=squared, keep=False)
     longest = float(lengths.max(initial=0))
     candidates = min(k + _SPARE + k // _SPARE_SHARE, len(items))
     bars = np.full(len(queries), -np.inf) if least is None else least
@@ -52,7 +60,7 @@ def search(
         if fast:
             # What is compared is minus the squared distance.
             bar = np.where(np.isfinite(bar), -np.square(bar), bar) if squared else bar
-            yield from _Search(rows, items, margins, bar - margins, k, squared, threads).run(candidates)
+            yield from _Search(rows, items, table, margins, bar, k, squared, threads).run(candidates)
         else:
             yield from _all(rows, items, k, squared)
 
@@ -61,11 +69,20 @@ class _Search:
     """One block of queries."""
 
     def __init__(
-        self, rows: Matrix, items: VectorTable, margins: Floats, bars: Floats, k: int, squared: bool, threads: int
+        self,
+        rows: Matrix,
+        items: VectorTable,
+        table: IntegerTable | None,
+        margins: Floats,
+        bars: Floats,
+        k: int,
+        squared: bool,
+        threads: int,
     ) -> None:
-        self._rows, self._items, self._margins = rows, items, margins
+        self._rows, self._items, self._table, self._margins = rows, items, table, margins
+        self._divide = table is not None and table.keeps and items.plain_divided is not None
         self._bars = bars
-        """Fast scores below which no item of the query is wanted."""
+        """Scores below which no item of the query is wanted."""
         self._k, self._squared, self._threads = k, squared, threads
 
     def run(self, depth: int) -> list[tuple[Ints, Floats]]:
@@ -80,31 +97,25 @@ class _Search:
         if len(places):
             candidates = _at_least(self._rows[places], self._items, floors[places], self._squared)
             for place, numbers in zip(places.tolist(), candidates, strict=True):
-                scores = _scores(self._rows[place], self._items, numbers, self._squared)
+                scores = self._scores(place, numbers)
                 results[place] = _best(numbers, scores, self._items, self._k, self._squared)
         return [results[place] for place in range(len(self._rows))]
 
     def _settle(self, places: Ints, depth: int, results: dict[int, tuple[Ints, Floats]]) -> Floats:
         """Add the queries whose best are sure; gives for each query the score that its k-th has at least."""
-        bars = self._bars[places]
-        numbers, fast, floors = select(
-            self._rows[places],
-            self._items,
-            depth,
-            squared=self._squared,
-            threads=self._threads,
-            bars=bars if np.isfinite(bars).all() else None,
-        )
+        candidates = self._candidates(places, depth)
+        floors, margins = candidates.floors, candidates.margins
+        bars = self._bars[places] - margins
 
         def look(at: int) -> float:
             place = int(places[at])
-            chosen = numbers[at][fast[at] >= self._bars[place]]
-            scores = _scores(self._rows[place], self._items, chosen, self._squared)
-            if floors[at] < self._bars[place]:
+            chosen = candidates.numbers[at][candidates.scores[at] >= bars[at]]
+            scores = self._scores(place, chosen)
+            if floors[at] < bars[at]:
                 results[place] = _best(chosen, scores, self._items, self._k, self._squared)
                 return -np.inf
             last = float(np.partition(scores, -self._k)[-self._k])
-            if depth == len(self._items) or last > floors[at] + self._margins[place]:
+            if depth == len(self._items) or last > floors[at] + margins[at]:
                 results[place] = _best(chosen, scores, self._items, self._k, self._squared)
             return last - float(self._margins[place])
 
@@ -113,6 +124,25 @@ class _Search:
 
         starts = range(0, len(places), _QUERIES_AT_ONCE)
         return np.array([floor for part in spread(look_at_some, starts, self._threads) for floor in part])
+
+    def _scores(self, place: int, numbers: Ints) -> Floats:
+        # All divisors are worth their time only for an index that is searched again.
+        divisors = self._items.divisors if self._divide else None
+        return _scores(self._rows[place], self._items, numbers, self._squared, divisors)
+
+    def _candidates(self, places: Ints, depth: int) -> Candidates:
+        rows, margins, bars = self._rows[places], self._margins[places], self._bars[places]
+        if self._table is not None:
+            step = max(1, _ENTRIES // (2 * depth * self._threads))
+            parts = [
+                select_by_integers(
+                    rows[at : at + step], self._table, depth, threads=self._threads, bars=bars[at:][:step]
+                )
+                for at in range(0, len(rows), step)
+            ]
+            return parts[0] if len(parts) == 1 else Candidates.joined(parts)
+        finite = bars - margins if np.isfinite(bars).all() else None
+        return select(rows, self._items, depth, margins, squared=self._squared, threads=self._threads, bars=finite)
 
 
 def _all(rows: Matrix, items: VectorTable, k: int, squared: bool) -> Iterator[tuple[Ints, Floats]]:
@@ -131,12 +161,18 @@ def _margins(own: Floats, longest: float, dimension: int, dtype: np.dtype[Any], 
     return sums * (dimension + 8) * float(kind.eps) * size + 4.0 * (dimension + 8) * float(kind.tiny)
 
 
-def _scores(row: Matrix, items: VectorTable, numbers: Ints, squared: bool) -> Floats:
-    """Return float64 scores (dot, or minus squared distance), each computed alone so that equal items tie."""
+def _scores(row: Matrix, items: VectorTable, numbers: Ints, squared: bool, divisors: Floats | None = None) -> Floats:
+    """Return float64 scores (dot, or minus squared distance), each computed alone so that equal items tie.
+
+    With the *divisors* of the items, those scored are not normalised anew.
+    """
     query = row.astype(np.float64)
     scores = np.empty(len(numbers))
     if (plain := items.plain) is not None:
         score_rows(plain, numbers, query, squared, scores)
+        return scores
+    if divisors is not None and (plain := items.plain_divided) is not None:
+        score_divided_rows(plain, divisors, numbers, query, scores)
         return scores
     step = max(1, _PAIR_ELEMENTS // max(1, items.dimension))
     for start in range(0, len(numbers), step):

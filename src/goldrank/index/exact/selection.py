@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -27,10 +28,39 @@ MOST_QUERIES = 2**16
 Found = tuple[NDArray[np.uint16], Ints, NDArray[np.floating]]
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """The best items of each query by fast scores, in no order."""
+
+    numbers: Ints
+    scores: Floats
+    margins: Floats
+    """How far a fast score of each query may be from the exact one."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Return the candidates of the queries of all parts."""
+        columns = [(part.numbers, part.scores, part.margins) for part in parts]
+        return cls(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+    @property
+    def floors(self) -> Floats:
+        """The lowest score of each query; what is not among its candidates has no higher one."""
+        lowest: Floats = self.scores.min(axis=1, initial=np.inf)
+        return lowest
+
+
 def select(
-    queries: Matrix, items: VectorTable, depth: int, *, squared: bool, threads: int, bars: Floats | None = None
-) -> tuple[Ints, Floats, Floats]:
-    """Return the *depth* best items of each query by fast scores (unordered), their scores, and the lowest of these.
+    queries: Matrix,
+    items: VectorTable,
+    depth: int,
+    margins: Floats,
+    *,
+    squared: bool,
+    threads: int,
+    bars: Floats | None = None,
+) -> Candidates:
+    """Return the *depth* best items of each query by scores that BLAS computes with errors up to *margins*.
 
     There are up to ``MOST_QUERIES`` queries. The score is the dot product, or minus the squared distance. The result
     may differ among equal scores at the floor, never above it. With *bars*, a finite score for each query, only items
@@ -40,7 +70,7 @@ def select(
     with single_threaded_blas(threads) as workers:
         selection.run(workers)
     scores = selection.scores.astype(np.float64) - selection.own_squares[:, None]
-    return selection.numbers, scores, scores.min(axis=1, initial=np.inf)
+    return Candidates(selection.numbers, scores, margins)
 
 
 class _Selection:

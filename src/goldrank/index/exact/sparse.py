@@ -7,7 +7,8 @@ tied if their vectors are equal, or if neither shares a term with the query; the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ from goldrank.vectors.similarity import as_matrix, normalised
 
 _BLOCK_ELEMENTS = 2**21
 _QUERIES = 512
+# A thread searches so many queries at a time, and so many times before all results are used.
+_QUERIES_AT_ONCE, _BLOCKS_AT_ONCE = 8, 16
+# The first bar for the best items comes from one in so many.
+_SAMPLED = 8
 
 
 class SparseVectors(VectorTable):
@@ -55,6 +60,11 @@ class SparseVectors(VectorTable):
     def matrix(self) -> Any:
         """The vectors, as a CSR matrix."""
         return self._data
+
+    @cached_property
+    def lists(self) -> Any:
+        """The rows that have each term, with their values: the transposed matrix."""
+        return self.matrix.T.tocsr()
 
     @cached_property
     def lengths(self) -> Floats:
@@ -144,31 +154,51 @@ class SparseExactIndex(ExactIndex):
 
     def _search(self, query_table: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
         assert isinstance(query_table, SparseVectors)
-        size = max(1, _BLOCK_ELEMENTS // max(1, len(self)))
-        for start in range(0, len(query_table), size):
-            columns = np.arange(start, min(start + size, len(query_table)))
-            scores = self._scores(np.arange(len(self)), query_table, columns)
-            for column, values in zip(columns.tolist(), scores.T, strict=True):
-                floor = np.partition(values, -k)[-k]
-                best = np.flatnonzero(values >= floor)
-                best = best[np.lexsort((-self._items.id_ranks[best], -values[best]))][:k]
-                if self._squared:
-                    # The ranking score is q·x - ‖x‖²/2; the reported one is minus the distance.
-                    yield best, -np.sqrt(np.maximum(query_table.lengths[column] ** 2 - 2 * values[best], 0.0))
-                else:
-                    yield best, values[best]
+        # Computed once, before the threads need them.
+        self._items.lists, self._items.id_ranks  # noqa: B018
+        starts = range(0, len(query_table), _QUERIES_AT_ONCE)
+        # Only some blocks at a time, because results that wait to be used take memory.
+        step = _BLOCKS_AT_ONCE * self._threads
+        with ThreadPoolExecutor(self._threads) as pool:
+            for first in range(0, len(starts), step):
+                for results in pool.map(partial(self._search_block, query_table, k), starts[first : first + step]):
+                    yield from results
+
+    def _search_block(self, query_table: SparseVectors, k: int, start: int) -> list[tuple[Ints, Floats]]:
+        return [
+            self._best(query_table, column, k)
+            for column in range(start, min(start + _QUERIES_AT_ONCE, len(query_table)))
+        ]
+
+    def _best(self, query_table: SparseVectors, column: int, k: int) -> tuple[Ints, Floats]:
+        """Return the best *k* items of a query; only the lists of its terms are read."""
+        query = query_table.matrix
+        part = slice(query.indptr[column], query.indptr[column + 1])
+        # Terms are added in ascending order, as by the product of a row of items and a column of queries.
+        values: Floats = self._items.lists[query.indices[part]].T @ query.data[part]
+        if self._squared:
+            values -= self._half_squares
+        best = _highest(values, self._items.id_ranks, k)
+        if self._squared:
+            # The ranking score is q·x - ‖x‖²/2; the reported one is minus the distance.
+            return best, -np.sqrt(np.maximum(query_table.lengths[column] ** 2 - 2 * values[best], 0.0))
+        return best, values[best]
+
+    @cached_property
+    def _half_squares(self) -> Floats:
+        return 0.5 * np.square(self._items.lengths)
 
     def _scores(self, items: Ints, query_table: SparseVectors, columns: Ints) -> Floats:
         rows = self._items.matrix[items[0] : items[-1] + 1]
         scores: Floats = np.asarray((rows @ query_table.matrix[columns].T).toarray())
         if self._squared:
-            scores -= 0.5 * np.square(self._items.lengths[items])[:, None]
+            scores -= self._half_squares[items][:, None]
         return scores
 
     def _pair_scores(self, query_table: SparseVectors, columns: Ints, gold: Ints) -> Floats:
         products = query_table.matrix[columns].multiply(self._items.matrix[gold]).sum(axis=1)
         scores = np.asarray(products, np.float64).reshape(-1)
-        return scores - 0.5 * np.square(self._items.lengths[gold]) if self._squared else scores
+        return scores - self._half_squares[gold] if self._squared else scores
 
     def _margin(self, query_table: SparseVectors) -> Floats:
         """Return an upper bound of the error of a float64 score, per query (see `Counter._bound`)."""
@@ -184,3 +214,18 @@ class SparseExactIndex(ExactIndex):
         terms = np.unique(np.concatenate([row.indices for row in rows]))
         query, left, right = (np.asarray(row[:, terms].toarray()) for row in rows)
         return int(difference_signs(query, left, right, squared=self._squared)[0])
+
+
+def _highest(values: Floats, id_ranks: Ints, k: int) -> Ints:
+    """Return the places of the *k* highest values in descending order; of equal values, those with the highest ids."""
+    # The k-th value of a sample is at most that of all, so that nothing below it has to be looked at.
+    sample = values[::_SAMPLED]
+    rows = np.flatnonzero(values >= np.partition(sample, -k)[-k]) if len(sample) > k else np.arange(len(values))
+    candidates = values[rows]
+    floor = np.partition(candidates, -k)[-k]
+    above, tied = rows[candidates > floor], rows[candidates == floor]
+    wanted = k - len(above)
+    if len(tied) > wanted:
+        tied = tied[np.argpartition(id_ranks[tied], -wanted)[-wanted:]]
+    best = np.concatenate([above, tied])
+    return best[np.lexsort((-id_ranks[best], -values[best]))]

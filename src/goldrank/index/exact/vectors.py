@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints
 from goldrank.io.checks import id_strings
-from goldrank.vectors.similarity import normalised, not_finite, numeric_matrix
+from goldrank.vectors.similarity import normalised, normalising_divisors, not_finite, numeric_matrix
 
 Matrix = NDArray[Any]
 Task = TypeVar("Task")
@@ -23,6 +23,13 @@ Result = TypeVar("Result")
 
 CHUNK = 1024
 """Lengths are kept as one maximum for so many rows."""
+
+
+def is_mapped(vectors: Any) -> bool:
+    """Return True if the vectors are memory-mapped."""
+    while vectors is not None and not isinstance(vectors, np.memmap):
+        vectors = getattr(vectors, "base", None)
+    return vectors is not None
 
 
 class VectorTable:
@@ -82,12 +89,17 @@ class VectorTable:
         """Return the row of each id, -1 for unknown ids."""
         if self._numbered:
             # A table of all default ids would cost more than everything else around the product.
-            return np.array([_number(name, len(self)) for name in names], np.int64)
+            count = len(self)
+            return np.array([_number(name, count) for name in names], np.int64)
         return np.array([self._position.get(name, -1) for name in names], np.int64)
 
     def at(self, dtype: np.dtype[Any]) -> VectorTable:
         """Return the same vectors, read in another precision."""
+        if dtype == self.dtype:
+            return self
         other = copy(self)
+        # They are those of another precision.
+        other.__dict__.pop("divisors", None)
         other.dtype = dtype
         return other
 
@@ -96,11 +108,31 @@ class VectorTable:
         return self._prepared(self._data[start:stop])
 
     @property
+    def is_mapped(self) -> bool:
+        """Whether the vectors are in a memory-mapped file, which may be larger than the memory."""
+        return is_mapped(self._data)
+
+    @property
     def plain(self) -> Matrix | None:
         """All rows as they are in memory; None if reading converts them."""
+        return None if self._normalise else self._unread
+
+    @property
+    def plain_divided(self) -> Matrix | None:
+        """All float32 rows in memory, which reading divides by the `divisors`; None if it converts them otherwise."""
+        return self._unread if self._normalise and self.dtype == np.float32 else None
+
+    @property
+    def _unread(self) -> Matrix | None:
         data = self._data
-        as_read = not self._normalise and data.dtype == self.dtype and data.dtype.isnative
-        return data if as_read and data.strides[1] == data.itemsize else None
+        as_read = data.dtype == self.dtype and data.dtype.isnative and data.strides[1] == data.itemsize
+        return data if as_read else None
+
+    @cached_property
+    def divisors(self) -> Floats:
+        """What each row is divided by as it is read, if rows are normalised."""
+        parts = [normalising_divisors(self._data[row : row + CHUNK]) for row in range(0, len(self), CHUNK)]
+        return np.concatenate([np.zeros(0), *parts])
 
     def take(self, rows: Ints) -> Matrix:
         """Return the rows with these numbers."""
@@ -178,8 +210,10 @@ def refuse_other_dimension(queries: VectorTable, items: VectorTable) -> None:
 
 def _number(name: str, count: int) -> int:
     """Return the row of a default id, -1 for any other: "07" and "٣" are not the default ids of 7 and 3."""
-    number = int(name) if name.isdecimal() and len(name) < 19 else -1
-    return number if number < count and str(number) == name else -1
+    if not (name.isascii() and name.isdecimal()) or len(name) > 18 or (name[0] == "0" and len(name) > 1):
+        return -1
+    number = int(name)
+    return number if number < count else -1
 
 
 def _ids(ids: Sequence[object], count: int, what: str) -> list[str]:

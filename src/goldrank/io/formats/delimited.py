@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
+from goldrank import native
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import find_duplicate, is_number, refuse_rounded
-from goldrank.io.column_names import find_columns, normal
+from goldrank.io.column_names import describe_found, find_columns, normal
 from goldrank.io.columns import (
     VALUE_WORD,
     Columns,
@@ -22,8 +23,11 @@ from goldrank.io.columns import (
     refuse_empty_queries,
     row_queries,
 )
+from goldrank.io.memory_mapping import MappedFile
+from goldrank.io.packed import PackedRun
 
-_DELIMITER = {"csv": ",", "tsv": "\t", "beir": "\t"}
+_DELIMITER = {"csv": ",", "semicolon": ";", "tsv": "\t", "beir": "\t"}
+_SKIPS_BLANKS = ("csv", "semicolon")
 _MUST_QUOTE = {
     "csv": re.compile('[,"\r\n]|^ '),
     "tsv": re.compile('[\t"\r\n]'),
@@ -47,7 +51,32 @@ def load(data: bytes, kind: TableKind, name: str, format: str) -> Columns:
         for column, position in zip(cells, positions, strict=True):
             column.append(row[position])
     columns = columns_of_cells(cells, kind, source=name, place=lambda row: f"{name}:{lines[row]}", as_text=True)
-    return replace(columns, unnamed=bare)
+    return replace(columns, unnamed=bare, reading="" if bare else describe_found(name, first, kind, positions))
+
+
+def pack(data: bytes | MappedFile, name: str, format: str) -> PackedRun | None:
+    """Read a run as `load` does; return None if `load` has to read it row by row."""
+    visible = re.search(rb"[^\r\n]", data)
+    begin = 0 if visible is None else visible.start()
+    end = data.find(b"\n", begin) + 1 or len(data)
+    line = data[begin:end]
+    if line.count(b'"') % 2 or b"\r" in line.rstrip(b"\r\n"):
+        return None
+    try:
+        _, first = next(split_rows(line, name, format), (0, []))
+        bare = len(first) == 3 and is_number(first[2])
+        positions = [0, 1, 2] if bare else find_columns(first, "run", where=name)
+    except InputError:
+        return None
+    query, item, value, rank = (*positions, -1)[:4]
+    blanks = format in _SKIPS_BLANKS
+    packed = native.pack_delimited(
+        data, begin if bare else end, _DELIMITER[format], blanks, len(first), query, item, value, rank
+    )
+    if packed is None:
+        return None
+    run = PackedRun.from_packed(packed, name, has_ranks=rank >= 0)
+    return replace(run, unnamed=bare, reading="" if bare else describe_found(name, first, "run", positions))
 
 
 def split_rows(data: bytes, name: str, format: str, *, skip_blanks: bool = True) -> Iterator[tuple[int, list[str]]]:
@@ -83,7 +112,7 @@ def parse_rows(
         lines,
         delimiter=_DELIMITER[format],
         # `dump` quotes ids that start with a space.
-        skipinitialspace=skip_blanks and format == "csv",
+        skipinitialspace=skip_blanks and format in _SKIPS_BLANKS,
         strict=True,
     )
     line = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import is_number
@@ -44,6 +45,14 @@ def recognise(data: bytes, kind: TableKind, name: str) -> str:
             remedy=f"give {', '.join(FORMATS)} (TREC qrels have 4 columns, runs 6), or name the format",
         )
     return format
+
+
+def recognise_first_line(data: bytes, kind: TableKind) -> str | None:
+    """Return the format of the first line if it is a header or a row without fault; None otherwise."""
+    with suppress(UnicodeDecodeError):
+        first = next(_lines(data), None)
+        return None if first is None else _tabular(first[1], kind)
+    return None
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:

@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
+from json.scanner import make_scanner
 from typing import NoReturn
 
+from goldrank import native
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, numeric_values, parse_ranks
-from goldrank.io.column_names import QUERY, find_columns, normal, query_column
+from goldrank.io.column_names import QUERY, describe_found, describe_table, find_columns, normal, query_column
 from goldrank.io.columns import (
     VALUE_WORD,
     Columns,
@@ -22,6 +25,7 @@ from goldrank.io.columns import (
     row_queries,
 )
 from goldrank.io.mappings import from_pairs, unfold
+from goldrank.io.packed import PackedRun
 from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
@@ -44,6 +48,12 @@ def load(data: bytes, kind: TableKind, name: str, format: str) -> Columns:
     lines = data.decode().split("\n")
     records = ((n, decode(line, name, first_line=n)) for n, line in enumerate(lines, start=1) if line.strip())
     return _from_records(records, kind, name, lambda number: f"{name}:{number}")
+
+
+def pack(data: bytes, name: str, format: str) -> PackedRun | None:
+    """Read a run of the form ``{"q1": {"d3": 0.5}}``; return None for any other, which `load` has to read."""
+    packed = native.pack_json(data) if format == "json" else None
+    return None if packed is None else PackedRun.from_packed(packed, name)
 
 
 def _load_json(data: bytes, kind: TableKind, name: str) -> Columns:
@@ -118,8 +128,7 @@ def _is_record(content: dict[str, object]) -> bool:
 def decode(text: str, name: str, first_line: int) -> object:
     """Decode a JSON document; repeated keys, NaN and syntax errors are refused with their line."""
     try:
-        content: object = _DECODER.decode(text)
-        return content
+        return _decode(text)
     except _RefusedError:
         raise _refusal(text, name, first_line) from None
     except json.JSONDecodeError as error:
@@ -137,10 +146,20 @@ def decode(text: str, name: str, first_line: int) -> object:
         ) from None
 
 
+def _decode(text: str) -> object:
+    # As `_DECODER.decode`, whose search for white space and place of errors takes as long as decoding a short line.
+    try:
+        content, end = _SCAN(text, 0)
+    except StopIteration:
+        return _DECODER.decode(text)
+    return content if end == len(text) or not text[end:].strip(" \t\n\r") else _DECODER.decode(text)
+
+
 def decode_text(text: str, name: str, first_line: int) -> object:
     """Decode a JSON document as `decode` does, and refuse strings that cannot be encoded as UTF-8."""
     content = decode(text, name, first_line)
-    refuse_surrogates(content, text, f"{name}:{first_line}")
+    if "\\" in text:
+        refuse_surrogates(content, text, f"{name}:{first_line}")
     return content
 
 
@@ -180,6 +199,7 @@ def _refuse_constant(_: str) -> NoReturn:
 
 # One decoder for all lines, because creating one takes as long as decoding a short line.
 _DECODER = json.JSONDecoder(object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
+_SCAN = make_scanner(_DECODER)  # type: ignore[arg-type]  # its stub names another class
 
 
 def _refusal(text: str, name: str, first_line: int) -> InputError:
@@ -256,7 +276,21 @@ def _from_records(
     elif absent < len(fourth):
         ranks = parse_ranks(fourth)
     rows = [queries[entry] for entry in row_query]
-    return group(rows, ids, numbers, kind, source=name, place=place, listed=queries, ranks=ranks, subtopics=subtopics)
+    columns = group(
+        rows, ids, numbers, kind, source=name, place=place, listed=queries, ranks=ranks, subtopics=subtopics
+    )
+    return replace(columns, reading=_describe(keys_of, kind, name))
+
+
+def _describe(keys_of: dict[tuple[str, ...], list[str]], kind: TableKind, name: str) -> str:
+    """Return how the fields were read: those of the first record, and the other fields of all records."""
+    if not keys_of:
+        return ""
+    names = list(dict.fromkeys(key for layout in keys_of for key in layout))
+    positions = [names.index(key) for key in next(iter(keys_of.values()))]
+    if len(positions) == 2:
+        return describe_table(name, names, {"query": positions[0], "results": positions[1]})
+    return describe_found(name, names, kind, positions)
 
 
 def _record_keys(layout: tuple[str, ...], kind: TableKind, where: str) -> list[str]:

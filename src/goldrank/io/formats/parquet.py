@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from goldrank.errors import InputError, reason_of
-from goldrank.io.column_names import find_columns
+from goldrank.errors import InputError, MissingExtraError, reason_of
+from goldrank.io.column_names import describe_found, find_columns
 from goldrank.io.columns import VALUE_WORD, Columns, TableKind, expand_subtopics, refuse_empty_queries, row_queries
 from goldrank.io.compression import over_limit, size_limit
-from goldrank.io.tables import columns_from_arrow
+from goldrank.io.packed import PackedRun
+from goldrank.io.tables import columns_from_arrow, pack_arrow
 
 
 def load(data: bytes, kind: TableKind, name: str, format: str = "parquet") -> Columns:
@@ -23,9 +25,26 @@ def load(data: bytes, kind: TableKind, name: str, format: str = "parquet") -> Co
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         _refuse_large(file.metadata, len(data), name)
         names = file.schema_arrow.names
-        chosen = [names[at] for at in find_columns(names, kind, where=name)]
+        positions = find_columns(names, kind, where=name)
+        chosen = [names[at] for at in positions]
         table = file.read(columns=chosen).select(chosen)
-    return columns_from_arrow(table, kind, source=name, place=lambda row: f"{name}: row {row + 1}")
+    columns = columns_from_arrow(table, kind, source=name, place=lambda row: f"{name}: row {row + 1}")
+    return replace(columns, reading=describe_found(name, names, kind, positions))
+
+
+def pack(data: bytes, name: str, format: str = "parquet") -> PackedRun | None:
+    """Read a run with ids as text and offsets; return None for a file that `load` has to read row by row."""
+    pyarrow, parquet = load_pyarrow()
+    try:
+        names = parquet.read_schema(pyarrow.BufferReader(data)).names
+        positions = find_columns(names, "run", where=name)
+        chosen = [names[at] for at in positions]
+        file = parquet.ParquetFile(pyarrow.BufferReader(data), read_dictionary=chosen[:1])
+        _refuse_large(file.metadata, len(data), name)
+        packed = pack_arrow(file.read(columns=chosen, use_threads=False).select(chosen), name)
+    except (InputError, pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError):
+        return None  # `load` reports what is wrong
+    return None if packed is None else replace(packed, reading=describe_found(name, names, "run", positions))
 
 
 def parquet_table(data: bytes, name: str) -> Any:
@@ -83,8 +102,11 @@ def dump(columns: Columns, kind: TableKind, format: str = "parquet", tag: str = 
 
 
 def load_pyarrow() -> tuple[Any, Any]:
-    """Import pyarrow and its Parquet module when they are first needed, because the import is slow."""
-    import pyarrow
-    import pyarrow.parquet
+    """Import pyarrow and its Parquet module when they are first needed: the import is slow, and scores need neither."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise MissingExtraError("a Parquet file, Arrow table or stored run", "pyarrow", "models") from None
 
     return pyarrow, pyarrow.parquet

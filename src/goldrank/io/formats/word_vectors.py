@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError, shorten
 from goldrank.io.arrays import load_array
 from goldrank.io.compression import compression_of, open_archive
-from goldrank.io.files import cache_folder
+from goldrank.io.files import cache_folder, nearest_path
 from goldrank.io.fingerprints import file_digest, file_state
 from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 from goldrank.io.formats.word_vocabulary import MappedVocabulary, write_vocabulary
@@ -75,7 +75,7 @@ def read_word_vectors(
     """
     file = Path(path).expanduser()
     if not file.is_file():
-        raise InputError("there is no such file", where=str(file), remedy="give the path of a word-vector file")
+        raise InputError("there is no such file of word vectors", where=str(file), remedy=nearest_path(file))
     state = file_state(file)
     folder = cache_folder() / "words" / _key(file, rule, encoding)
     if cache and (vectors := _mapped(folder)) is not None:

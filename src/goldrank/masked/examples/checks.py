@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from goldrank.data.checks import EXAMPLES, Finding, Severity
-from goldrank.errors import shorten
+from goldrank.errors import InputError, shorten
+from goldrank.io.column_names import FieldRoles
 from goldrank.io.files import PathLike
 from goldrank.masked.examples.chunks import MASK, Chunk, describe_place
 from goldrank.masked.examples.files import read_chunks
@@ -45,6 +46,8 @@ class ExampleReport:
     chunks: int
     masks: int
     findings: tuple[Finding, ...]
+    reading: str = ""
+    """What the fields of the file were read as."""
 
     def of(self, severity: Severity) -> list[Finding]:
         """Return the findings of one severity."""
@@ -53,10 +56,14 @@ class ExampleReport:
 
 def check_file(path: PathLike, *, aliases: Mapping[str, Iterable[str]] | None = None) -> ExampleReport:
     """Check a file of chunks; unreadable lines are counted too."""
-    survey = _ExampleSurvey(aliases or {})
-    for chunk in read_chunks(path, strict=False, on_fault=lambda fault: survey.note("unreadable lines", str(fault))):
+    survey, fields = _ExampleSurvey(aliases or {}), FieldRoles()
+
+    def note(fault: InputError) -> None:
+        survey.note("unreadable lines", str(fault))
+
+    for chunk in read_chunks(path, strict=False, on_fault=note, fields=fields):
         survey.add(chunk)
-    return survey.report()
+    return replace(survey.report(), reading=fields.reading)
 
 
 def check_chunks(chunks: Iterable[Chunk], *, aliases: Mapping[str, Iterable[str]] | None = None) -> ExampleReport:

@@ -10,13 +10,23 @@ from typing import BinaryIO, TypeVar
 from goldrank.data.collections.streams import lines
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import id_strings
-from goldrank.io.column_names import listing
+from goldrank.io.column_names import FURTHER, FieldRoles, listing
 from goldrank.io.files import PathLike, display_name, read_bytes, write_atomically
 from goldrank.io.formats.json_files import decode_text
 from goldrank.masked.examples.chunks import MASK, Chunk
 from goldrank.masked.predictions.rows import LARGEST
 
-FIELDS = ("id", "sequence_number", "title", "type", "size", "texts", "masks", "answers")
+_ROLES = {
+    "id": "page",
+    "sequence_number": "sequence",
+    "title": "title",
+    "type": "type",
+    "size": "size",
+    "texts": "text",
+    "masks": "masks",
+    "answers": "answers",
+}
+FIELDS = tuple(_ROLES)
 """The known fields of a line; any other field is kept as a further column."""
 _NEEDED = ("id", "sequence_number", "title", "texts", "masks")
 # The published files repeat the text in this field.
@@ -25,7 +35,11 @@ _Value = TypeVar("_Value")
 
 
 def read_chunks(
-    path: PathLike, *, strict: bool = True, on_fault: Callable[[InputError], None] | None = None
+    path: PathLike,
+    *,
+    strict: bool = True,
+    on_fault: Callable[[InputError], None] | None = None,
+    fields: FieldRoles | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of a JSON Lines file, plain or compressed; "-" is standard input, which is read as a whole.
 
@@ -36,14 +50,17 @@ def read_chunks(
         strict: Reject chunks whose number of masks differs from that in the text, or whose title has no letters.
             Otherwise such chunks are yielded as they are, for a check to count them.
         on_fault: Called with the error of each rejected line, which is then skipped; without it the error is raised.
+        fields: The role of each field is added to it.
     """
     empty = True
+    fields = FieldRoles() if fields is None else fields
+    fields.source = display_name(path)
     for place, line in _lines(path):
         if not line.strip():
             continue
         empty = False
         try:
-            chunk = _chunk(line, place)
+            chunk = _chunk(line, place, fields)
             if strict:
                 _refuse_faulty(chunk, place)
         except InputError as error:
@@ -65,7 +82,7 @@ def _lines(path: PathLike) -> Iterator[tuple[str, str]]:
         yield f"{display_name(path)}:{number}", line
 
 
-def _chunk(line: str, place: str) -> Chunk:
+def _chunk(line: str, place: str, fields: FieldRoles) -> Chunk:
     name, _, number = place.rpartition(":")
     record = decode_text(line, name, first_line=int(number))
     if not isinstance(record, dict):
@@ -86,6 +103,8 @@ def _chunk(line: str, place: str) -> Chunk:
     listed = _listed_answers(record.get("answers"), listed, place)
     if isinstance(titles, tuple) and len(titles) > 1:
         listed = [answers or titles for answers in listed]
+    extra = {name: value for name, value in record.items() if name not in FIELDS and (name != _COPY or value != text)}
+    fields.add(record, {**_ROLES, **dict.fromkeys(extra, FURTHER)})
     return Chunk(
         page=page,
         sequence=_whole(record, "sequence_number", place),
@@ -94,9 +113,7 @@ def _chunk(line: str, place: str) -> Chunk:
         masks=masks,
         kind=_typed(record, "type", str, "a string", place, "original"),
         size=_whole(record, "size", place, 0),
-        extra={
-            name: value for name, value in record.items() if name not in FIELDS and (name != _COPY or value != text)
-        },
+        extra=extra,
         answers=tuple(listed) if any(listed) else (),
     )
 

@@ -11,6 +11,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from goldrank.errors import InputError, shorten
+from goldrank.io.column_names import FieldRoles
 from goldrank.io.files import PathLike
 from goldrank.masked.examples.chunks import MASK, Chunk
 from goldrank.masked.examples.cutting import Masked, cut
@@ -115,15 +116,20 @@ def is_built_in(path: PathLike) -> bool:
     return str(path) == BUILT_IN and not Path(path).exists()
 
 
-def pages_at(path: PathLike) -> Iterator[Page]:
-    """Yield the pages of a file or folder, or the built-in pages."""
+def pages_at(path: PathLike, fields: FieldRoles | None = None) -> Iterator[Page]:
+    """Yield the pages of a file or folder, or the built-in pages; *fields* as in `read_pages`."""
     if not is_built_in(path):
-        yield from read_pages(path)
+        yield from read_pages(path, fields)
         return
     with as_file(files("goldrank") / "demo" / "persons.jsonl") as file:
         yield from read_pages(file)
 
 
-def examples_at(path: PathLike) -> Iterator[Chunk]:
-    """Return the examples of a file, or those of the built-in pages in parts of 256 characters."""
-    return mask_pages(pages_at(path), size=_BUILT_IN_SIZE) if is_built_in(path) else read_chunks(path)
+def examples_at(path: PathLike, fields: FieldRoles | None = None) -> Iterator[Chunk]:
+    """Return the examples of a file, or those of the built-in pages in parts of 256 characters.
+
+    The role of each field of a file is added to *fields*.
+    """
+    if is_built_in(path):
+        return mask_pages(pages_at(path), size=_BUILT_IN_SIZE)
+    return read_chunks(path, fields=fields)

@@ -9,7 +9,7 @@ from pathlib import Path
 from goldrank.data.collections.records import find_keys, parse_json_lines, read_records
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
-from goldrank.io.column_names import listing, normal
+from goldrank.io.column_names import FURTHER, FieldRoles, listing, normal
 from goldrank.io.compression import COMPRESSIONS
 from goldrank.io.files import PathLike, display_name, read_bytes
 from goldrank.io.formats.delimited import table_records
@@ -30,19 +30,22 @@ class Page:
     """Further columns that have a value; they are copied to the chunks of the page."""
 
 
-def read_pages(path: PathLike) -> Iterator[Page]:
+def read_pages(path: PathLike, fields: FieldRoles | None = None) -> Iterator[Page]:
     """Yield the pages of a file or folder.
 
     A file is JSON Lines (read line by line), JSON, Parquet, CSV or TSV with id, title, text and optionally names;
     "-" is JSON Lines from standard input. In a folder each .txt file is a page; its id is the name of the file, its
-    title the same with blanks for underscores.
+    title the same with blanks for underscores. The role of each field is added to
+    *fields*.
     """
     if str(path) != "-" and Path(path).is_dir():
         yield from _folder_pages(Path(path))
         return
     seen: set[str] = set()
+    fields = FieldRoles() if fields is None else fields
+    fields.source = display_name(path)
     for place, record in _records(path):
-        page = _page(record, place)
+        page = _page(record, place, fields)
         if page.id in seen:
             raise InputError(
                 f"the page id {shorten(page.id)} appears twice", where=place, remedy="give every page its own id"
@@ -62,17 +65,18 @@ def _records(path: PathLike) -> Iterator[tuple[str, Mapping[str, object]]]:
     return read_records(Path(path))
 
 
-def _page(record: Mapping[str, object], place: str) -> Page:
-    fields = tuple(record)
-    keys = find_keys(fields)
+def _page(record: Mapping[str, object], place: str, fields: FieldRoles) -> Page:
+    names = tuple(record)
+    keys = find_keys(names)
     if keys.id is None or keys.title is None or keys.text is None:
         missing = next(name for name in ("id", "title", "text") if getattr(keys, name) is None)
         raise InputError(
-            f"the page has no {missing} (fields: {listing(fields)})", where=place, remedy="give id, title and text"
+            f"the page has no {missing} (fields: {listing(names)})", where=place, remedy="give id, title and text"
         )
-    names_key = next((key for key in fields if normal(key) == "names"), None)
+    names_key = next((key for key in names if normal(key) == "names"), None)
     (page,) = id_strings([record[keys.id]], role="page", integers=True, place=lambda _: place)
-    used = (keys.id, keys.title, keys.text, names_key)
+    used = {keys.id: "page", keys.title: "title", keys.text: "text", **({names_key: "names"} if names_key else {})}
+    fields.add(names, {**dict.fromkeys(names, FURTHER), **used})
     return Page(
         page,
         _title(_string(record[keys.title], "title", place), place),

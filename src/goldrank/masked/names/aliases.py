@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.column_names import listing, normal
+from goldrank.io.column_names import FieldRoles, listing, normal
 from goldrank.io.files import PathLike, display_name, read_bytes
 from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode_text
@@ -20,6 +20,8 @@ from goldrank.masked.names.patterns import Pattern, Tier
 from goldrank.masked.names.variants import spelling
 
 _TITLE_NAMES = ("title", "name", "page")
+_WEAK = ("page",)
+"""Names that are used only if there is no other, because they may also be ids."""
 _ALIAS_NAMES = ("alias", "aliases", "other_name", "other_names", "names")
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -27,22 +29,25 @@ _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jso
 GivenAliases = Mapping[str, Sequence[str]] | PathLike | None
 
 
-def aliases_of(aliases: GivenAliases) -> Mapping[str, Sequence[str]]:
-    """Return other names of persons by title, read from a file if that is given."""
+def aliases_of(aliases: GivenAliases, columns: FieldRoles | None = None) -> Mapping[str, Sequence[str]]:
+    """Return other names of persons by title, read from a file if that is given; *columns* as in `read_aliases`."""
     if aliases is None:
         return {}
-    return aliases if isinstance(aliases, Mapping) else read_aliases(aliases)
+    return aliases if isinstance(aliases, Mapping) else read_aliases(aliases, columns)
 
 
-def read_aliases(path: PathLike) -> dict[str, tuple[str, ...]]:
+def read_aliases(path: PathLike, columns: FieldRoles | None = None) -> dict[str, tuple[str, ...]]:
     """Return the other names of each title, from a table with the columns *title* and *alias*.
 
     CSV and TSV have one alias per row. Records of JSON Lines have one or a list. JSON is a list of such records or
-    ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows.
+    ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows. The role of each column is added to
+    *columns*.
     """
     name = display_name(path)
     aliases: dict[str, dict[str, None]] = {}
-    for place, title, alias in _rows(read_bytes(path), name, _format_of(name)):
+    columns = FieldRoles() if columns is None else columns
+    columns.source = name
+    for place, title, alias in _rows(read_bytes(path), name, _format_of(name), columns):
         for role, cell in (("title", title), ("alias", alias)):
             if not isinstance(cell, str) or not cell.strip():
                 raise InputError(f"the {role} {shorten(cell)} is not a name", where=place, remedy="write a name")
@@ -59,13 +64,13 @@ def _format_of(name: str) -> str:
     return _SUFFIXES[suffixes[-1]]
 
 
-def _rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, object]]:
+def _rows(data: bytes, name: str, kind: str, columns: FieldRoles) -> Iterator[tuple[str, object, object]]:
     if kind in ("csv", "tsv"):
-        yield from _table_rows(data, name, kind)
+        yield from _table_rows(data, name, kind, columns)
     elif kind == "jsonl":
         for number, line in enumerate(data.decode().split("\n"), start=1):
             if line.strip():
-                yield from _record_rows(decode_text(line, name, first_line=number), f"{name}:{number}")
+                yield from _record_rows(decode_text(line, name, first_line=number), f"{name}:{number}", columns)
     else:
         content = decode_text(data.decode(), name, first_line=1)
         if isinstance(content, dict) and not any(normal(key) in _TITLE_NAMES for key in content):
@@ -74,24 +79,24 @@ def _rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, obje
         else:
             records = content if isinstance(content, list) else [content]
             for number, record in enumerate(records, start=1):
-                yield from _record_rows(record, f"{name}: record {number}")
+                yield from _record_rows(record, f"{name}: record {number}", columns)
 
 
-def _table_rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, object]]:
+def _table_rows(data: bytes, name: str, kind: str, columns: FieldRoles) -> Iterator[tuple[str, object, object]]:
     rows = split_rows(data, name, kind)
     line, header = next(rows, (1, []))
-    title_at, alias_at = (_column(header, names, f"{name}:{line}") for names in (_TITLE_NAMES, _ALIAS_NAMES))
+    title_at, alias_at = _positions(header, f"{name}:{line}", columns)
     for number, row in rows:
         place = f"{name}:{number}"
         yield place, row[title_at], row[alias_at]
 
 
-def _record_rows(record: object, place: str) -> Iterator[tuple[str, object, object]]:
+def _record_rows(record: object, place: str, columns: FieldRoles) -> Iterator[tuple[str, object, object]]:
     if not isinstance(record, dict):
         raise InputError(f"{shorten(record)} is not a record", where=place, remedy='write {"title": "…", "alias": "…"}')
     keys = list(record)
-    title, aliases = (record[keys[_column(keys, names, place)]] for names in (_TITLE_NAMES, _ALIAS_NAMES))
-    yield from _listed(place, title, aliases)
+    title_at, alias_at = _positions(keys, place, columns)
+    yield from _listed(place, record[keys[title_at]], record[keys[alias_at]])
 
 
 def _listed(place: str, title: object, aliases: object) -> Iterator[tuple[str, object, object]]:
@@ -99,11 +104,24 @@ def _listed(place: str, title: object, aliases: object) -> Iterator[tuple[str, o
         yield place, title, alias
 
 
+def _positions(header: Sequence[str], where: str, columns: FieldRoles) -> tuple[int, int]:
+    """Return the positions of the title and the alias, and add what each column was read as to *columns*."""
+    title_at, alias_at = (_column(header, names, where) for names in (_TITLE_NAMES, _ALIAS_NAMES))
+    columns.add(header, {header[title_at]: "title", header[alias_at]: "alias"})
+    return title_at, alias_at
+
+
 def _column(header: Sequence[str], accepted: tuple[str, ...], where: str) -> int:
-    names = [normal(name) for name in header]
-    for name in accepted:
-        if name in names:
-            return names.index(name)
+    positions = [at for at, name in enumerate(header) if normal(name) in accepted]
+    usual = [at for at in positions if normal(header[at]) not in _WEAK]
+    if len(usual) > 1:
+        raise InputError(
+            f"several columns could be the {accepted[0]}: {listing([header[at] for at in usual])}",
+            where=where,
+            remedy="rename or drop all but one of them",
+        )
+    if positions:
+        return (usual or positions)[0]
     raise InputError(
         f"there is no column {accepted[0]!r} (columns: {listing(header)})",
         where=where,

@@ -13,13 +13,14 @@ from goldrank.data.collections.records import PlacedRecord
 from goldrank.data.collections.streams import head, lines
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import is_number
+from goldrank.io.column_names import FURTHER
 from goldrank.io.compression import compression_of
 from goldrank.io.files import PathLike, is_parquet, read_bytes
 from goldrank.io.formats.delimited import parse_rows, refuse_ragged
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 from goldrank.masked.examples.chunks import Guesses, MaskKey
-from goldrank.masked.predictions.formats import MasksByPage, PredictionColumns, RowReader, find_columns
+from goldrank.masked.predictions.formats import OF_EXAMPLES, MasksByPage, PredictionColumns, RowReader, find_columns
 from goldrank.masked.predictions.rows import ROUNDING, Remarks, extra_types, prediction_schema, record_batch
 
 _BATCH = 1 << 16
@@ -40,7 +41,9 @@ def read_predictions(
     """
     places: dict[MaskKey, str] = {}
     guesses: dict[MaskKey, Guesses] = {}
-    for row in RowReader(pad=pad, remarks=remarks, pages=pages).rows(_records(Path(path))):
+    reader = RowReader(pad=pad, remarks=remarks, pages=pages)
+    reader.remarks.columns.source = str(path)
+    for row in reader.rows(_records(Path(path))):
         if row.key in guesses:
             raise InputError(
                 f"{row.key.place} appears twice (first at {places[row.key]})",
@@ -48,6 +51,7 @@ def read_predictions(
                 remedy="keep one row for each page, example and mask",
             )
         guesses[row.key], places[row.key] = row.guesses, row.place
+    reader.remarks.columns.ignore(OF_EXAMPLES)
     return guesses
 
 
@@ -60,6 +64,7 @@ def prediction_batches(
     mask that appears twice in the file is not detected here.
     """
     reader = RowReader(pad=pad, remarks=remarks, pages=pages)
+    reader.remarks.columns.source = str(path)
     file = Path(path)
     if is_parquet(head(file)):
         yield from _from_parquet(file, reader)
@@ -76,6 +81,7 @@ def _row_batches(
             extra = extra_types(batch)
         else:
             reader.remarks.late_columns |= extra_types(batch).keys() - extra.keys()
+        reader.remarks.columns.ignore([FURTHER], unless=extra)
         yield record_batch(batch, extra)
 
 
@@ -142,7 +148,7 @@ def _parquet_batches(path: Path) -> tuple[list[str], Iterator[Any]]:
 def _from_parquet(path: Path, reader: RowReader) -> Iterator[Any]:
     """Yield batches with the expected columns and types as they are; convert others row by row."""
     names, batches = _parquet_batches(path)
-    columns = find_columns(names, str(path))
+    columns = reader.columns_of(tuple(names), str(path))
     if "mask" not in columns.roles or "guesses" not in columns.roles or "sequence" not in columns.roles:
         yield from _row_batches(reader, _records(path))
         return
@@ -151,6 +157,7 @@ def _from_parquet(path: Path, reader: RowReader) -> Iterator[Any]:
     for batch in batches:
         if extra is None:
             extra = _parquet_extra(batch.schema, columns)
+            reader.remarks.columns.ignore([FURTHER], unless=extra)
         canonical = _canonical(batch, columns, extra)
         if canonical is None or not _sound(canonical, reader.remarks):
             yield from _row_batches(reader, _placed(batch, path, number), extra)

@@ -16,7 +16,7 @@ from functools import partial
 from goldrank.data.collections.records import PlacedRecord, Record
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import find_duplicate, id_strings, is_missing
-from goldrank.io.column_names import listing, normal
+from goldrank.io.column_names import FURTHER, listing, normal
 from goldrank.io.formats.json_files import decode
 from goldrank.masked.examples.chunks import MaskKey, describe_place
 from goldrank.masked.predictions.rows import LARGEST, PredictionRow, Remarks, parse_guesses, parse_score
@@ -40,6 +40,10 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "scores": ("scores",),
 }
 _TIDY = {"guess": ("guess", "prediction"), "score": ("score",), "rank": ("rank",)}
+# Where the examples are given too, these are read from them instead of from the predictions.
+OF_EXAMPLES = ("title", "hidden", "answers", "masks", "length", "type", "text", FURTHER)
+# A table in which several columns could have one of these roles is refused. `id` may also number the rows.
+_DECISIVE = ("page", "sequence", "mask", "title", "guesses", "guess")
 _NUMBERED = re.compile(r"(?:(prediction|guess)|score)_(\d{1,4})")
 
 
@@ -52,6 +56,16 @@ class PredictionColumns:
     """The columns of the first, second … name and its score."""
     extra: tuple[str, ...]
 
+    @property
+    def role_of(self) -> dict[str, str]:
+        """The role of each column that is not ignored."""
+        return {
+            **dict.fromkeys(self.extra, FURTHER),
+            **{name: "guesses" for name, _ in self.wide},
+            **{score: "scores" for _, score in self.wide if score is not None},
+            **{name: role for role, name in self.roles.items()},
+        }
+
 
 def find_columns(names: Sequence[str], where: str) -> PredictionColumns:
     """Recognise the layout of a table with the columns *names*."""
@@ -59,19 +73,21 @@ def find_columns(names: Sequence[str], where: str) -> PredictionColumns:
     if repeated := find_duplicate(names):
         twice = names[repeated[0]]
         raise InputError(f"two columns are called {shorten(twice)}", where=where, remedy="rename or drop one")
-    roles = _first_of(_ROLES, keys)
+    roles = _first_of(_ROLES, keys, where)
     if "page" not in roles:
         raise InputError(
             f"there is no column with the id of the page (columns: {listing(names)})",
             where=where,
             remedy=f"call it one of {', '.join(_ROLES['page'])}",
         )
-    wide: tuple[tuple[str, str | None], ...] = ()
+    wide = _wide_columns(keys, where)
+    tidy = _first_of(_TIDY, keys, where)
+    layouts = [roles.get("guesses"), wide[0][0] if wide else None, tidy.get("guess")]
+    if len(several := [name for name in layouts if name is not None]) > 1:
+        raise _ambiguous(several, "the predictions", where)
     if "guesses" not in roles:
         roles.pop("scores", None)
-        wide = _wide_columns(keys, where)
-        if not wide:
-            roles |= _first_of(_TIDY, keys)
+        roles |= {} if wide else tidy
     if "guesses" not in roles and "guess" not in roles and not wide:
         raise InputError(
             f"there are no predictions (columns: {listing(names)})",
@@ -83,9 +99,19 @@ def find_columns(names: Sequence[str], where: str) -> PredictionColumns:
     return PredictionColumns(roles, wide, tuple(name for name in names if name not in used))
 
 
-def _first_of(roles: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, str]:
-    columns = {role: next((keys[name] for name in names if name in keys), None) for role, names in roles.items()}
-    return {role: name for role, name in columns.items() if name is not None}
+def _first_of(roles: Mapping[str, Sequence[str]], keys: Mapping[str, str], where: str) -> dict[str, str]:
+    candidates = {role: [keys[name] for name in names if name in keys] for role, names in roles.items()}
+    for role in _DECISIVE:
+        several = [name for name in candidates.get(role, ()) if normal(name) != "id"]
+        if len(several) > 1:
+            raise _ambiguous(several, f"the {role}", where)
+    return {role: names[0] for role, names in candidates.items() if names}
+
+
+def _ambiguous(names: Sequence[str], what: str, where: str) -> InputError:
+    return InputError(
+        f"several columns could be {what}: {listing(names)}", where=where, remedy="rename or drop all but one of them"
+    )
 
 
 def _wide_columns(keys: Mapping[str, str], where: str) -> tuple[tuple[str, str | None], ...]:
@@ -209,7 +235,7 @@ class RowReader:
         """Yield one row per mask; those of tidy tables come last, when all their names are known."""
         tidy: dict[tuple[str, int | None, int], _TidyMask] = {}
         for place, record in records:
-            entry = _Entry(place, record, self._columns_of(record, place))
+            entry = _Entry(place, record, self.columns_of(tuple(record), place))
             if "guess" in entry.columns.roles:
                 key = entry.page, entry.sequence, entry.mask()
                 tidy.setdefault(key, _TidyMask(entry)).add(entry)
@@ -223,10 +249,11 @@ class RowReader:
         for mask in tidy.values():
             yield self._row(mask.first, mask.first.mask(), *mask.ranked())
 
-    def _columns_of(self, record: Record, place: str) -> PredictionColumns:
-        names = tuple(record)
+    def columns_of(self, names: tuple[str, ...], place: str) -> PredictionColumns:
+        """Return the columns of a record by role; their roles are added to the remarks."""
         if names not in self._columns:
             self._columns[names] = find_columns(names, place)
+            self.remarks.columns.add(names, self._columns[names].role_of)
         return self._columns[names]
 
     def _nested_rows(self, entry: _Entry) -> Iterator[PredictionRow]:

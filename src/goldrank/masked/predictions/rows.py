@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from goldrank.data.collections.records import Record
 from goldrank.errors import InputError, counts, reason_of, shorten
 from goldrank.io.checks import is_missing, non_finite, not_a_number
-from goldrank.io.column_names import listing
+from goldrank.io.column_names import FieldRoles, listing
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.examples.chunks import Guesses, MaskKey
 
@@ -61,6 +61,8 @@ class Remarks:
     """Rows with the guesses of one mask without its number."""
     late_columns: set[str] = field(default_factory=set)
     """Columns that first appear after the first batch of a stream."""
+    columns: FieldRoles = field(default_factory=FieldRoles, compare=False)
+    """What each column was read as."""
 
     def add(self, guesses: Guesses, *, ranked: bool) -> None:
         """Count the guesses of one mask; *ranked* says that they had no scores."""

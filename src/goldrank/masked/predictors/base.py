@@ -46,7 +46,8 @@ class Predictor(Protocol):
     """Guesses the names behind masks.
 
     A predictor with the attribute `instant` is called once for all masks and without a checkpoint, because calling it
-    again takes no time. The optional attribute `remarks` tells the user about its guesses.
+    again takes no time. One with the attribute `live` may guess otherwise while its identity stays the same, so that
+    its guesses are not taken from the store. The optional attribute `remarks` tells the user about its guesses.
     """
 
     @property

@@ -11,6 +11,7 @@ from goldrank.encoders.provenance import stamp
 from goldrank.errors import InputError
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses, MaskKey
 from goldrank.masked.predictions.formats import MasksByPage
+from goldrank.masked.predictions.rows import Remarks
 from goldrank.masked.predictors.base import ClosedSet, check_k, take_options
 from goldrank.specs import Spec
 
@@ -29,13 +30,14 @@ class PredictionFile:
                 "there is no such file of predictions", where=spec.argument or "file:", remedy="write file:PREDICTIONS"
             )
         self._missing = 0
+        self._read = Remarks()
         self._pages: MasksByPage | None = None
 
     @cached_property
     def _guesses(self) -> dict[MaskKey, Guesses]:
         from goldrank.masked.predictions.files import read_predictions
 
-        return read_predictions(self._path, pages=self._pages)
+        return read_predictions(self._path, remarks=self._read, pages=self._pages)
 
     @property
     def identity(self) -> str:
@@ -44,8 +46,9 @@ class PredictionFile:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The number of masks that are not in the file."""
-        return (f"{self._missing} masks have no predictions in {self._path.name}",) if self._missing else ()
+        """What the columns of the file were read as, and the number of masks that are not in it."""
+        missing = f"{self._missing} masks have no predictions in {self._path.name}" if self._missing else ""
+        return tuple(filter(None, (self._read.columns.reading, missing)))
 
     def prepare(self, closed_set: ClosedSet) -> None:
         """Store the number of masks of each example, for files that count masks through the page."""

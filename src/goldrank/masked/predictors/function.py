@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -26,7 +27,9 @@ class PredictFunction:
         take_options(spec)
         self.spec = spec
         self._function = function or import_function(spec)
-        self._version = source_stamp(self._function, by_name=function is None)
+        named = None if function is not None else source_stamp(self._function, spec.argument.partition(":")[0])
+        # What cannot be fingerprinted is another function each time.
+        self._version = named or f"unnamed {os.urandom(8).hex()}"
 
     @property
     def identity(self) -> str:

@@ -46,6 +46,9 @@ class ChatModel:
     ``concurrency`` is the number of parallel requests. Names without probabilities are scored 1/rank.
     """
 
+    live = True
+    """The weights behind the name of a model may change on the server."""
+
     def __init__(self, spec: Spec) -> None:
         own = take_options(spec, *_OWN)
         self.spec = spec

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goldrank import encoders
 from goldrank.data.collections.streams import lines
-from goldrank.encoders.base import Encoder, identity_of, parse_choice
+from goldrank.encoders.base import Encoder, identity_of, is_live, parse_choice
 from goldrank.encoders.provenance import stamp
 from goldrank.errors import InputError, shorten
 from goldrank.io.formats.json_files import decode
@@ -57,6 +57,7 @@ class Retrieve:
         if getattr(loaded, "by", None) == "id":
             raise InputError(f"{spec.argument} looks up vectors by id", remedy="use vectors by text")
         self._encoder = loaded
+        self.live = is_live(loaded)
         # Read before encoding, because a model fitted on the corpus changes its identity.
         self._encoder_identity = loaded.identity
         self._added = list(_read_texts(self._file)) if self._file is not None else []

@@ -94,6 +94,8 @@ def compare_levels(
         level: compare_hits(
             {name: scores.levels[level].hits for name, scores in runs.items()},
             metrics,
+            # A mask without a guess is the answer of its model.
+            evaluated=tuple(runs),
             alpha=alpha,
             bootstrap=how,
             **CONVENTIONS,

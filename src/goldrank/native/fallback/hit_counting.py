@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from mmap import mmap
 from typing import AnyStr, NamedTuple
 
@@ -46,6 +47,7 @@ def count_trec_hits(
     drop_self: bool,
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
+    threads: int = 1,
     /,
 ) -> RunTotals:
     """Count where each judged item landed in a TREC run, and how the order of the run agrees with its scores.
@@ -61,6 +63,8 @@ def count_trec_hits(
             more (-1, and 0 in the rows below, if the item is not in the results), how many other results tie with it,
             how many of these have a bytewise greater id, and how many of these come earlier in the run.
         depth: Filled in; the number of results of each query.
+        threads: How many threads compiled code uses, each for a part of the file, if the lines of each query stand
+            together.
 
     Returns:
         The numbers of `RunTotals`.
@@ -143,6 +147,45 @@ def count_column_hits(
         for query, start, end in zip(queries, bounds[:-1], bounds[1:], strict=True)
     }
     return count_mapping_hits(rankings, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth)
+
+
+def count_packed_hits(
+    queries: Sequence[str],
+    starts: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    text: bytes | memoryview,
+    values: NDArray[np.float64],
+    gold_queries: Sequence[str],
+    gold_starts: NDArray[np.int64],
+    gold_items: Sequence[str],
+    float32: bool,
+    drop_self: bool,
+    counts: NDArray[np.int64],
+    depth: NDArray[np.int64],
+    /,
+) -> RunTotals:
+    """Count where each judged item landed in a run whose item ids are one UTF-8 text.
+
+    Item i is the text from `offsets[i]` to `offsets[i + 1]`; all values are finite. The other arguments and the result
+    are those of `count_column_hits`.
+    """
+    items = unpacked(offsets, text)
+    return count_column_hits(
+        queries, starts, items, values, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth
+    )
+
+
+def unpacked(offsets: NDArray[np.int64], text: bytes | memoryview) -> list[str]:
+    """Return the strings of a text with the offset of each.
+
+    >>> unpacked(np.array([0, 1, 3]), b"abc")
+    ['a', 'bc']
+    """
+    bounds, joined = offsets.tolist(), bytes(text)
+    if joined.isascii():
+        decoded = joined.decode()
+        return [decoded[start:end] for start, end in pairwise(bounds)]
+    return [joined[start:end].decode() for start, end in pairwise(bounds)]
 
 
 def order_of(scores: Sequence[float], ranks: Sequence[float]) -> tuple[int, int, int, int, int]:

@@ -33,6 +33,26 @@ def score_rows(
     _sum_rows(-np.square(selected - query) if squared else selected * query, scores)
 
 
+def score_divided_rows(
+    items: NDArray[np.float32],
+    lengths: NDArray[np.float64],
+    item_rows: NDArray[np.int64],
+    query: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    /,
+) -> None:
+    """Write the dot product of rows of *items*, each divided by its length and rounded to float32, to *scores*.
+
+    >>> scores = np.zeros(1)
+    >>> items, lengths = np.array([[3, 4]], np.float32), np.array([5.0])
+    >>> score_divided_rows(items, lengths, np.array([0]), np.array([10.0, 0.0]), scores)
+    >>> scores.tolist()
+    [6.000000238418579]
+    """
+    selected = _select_rows(items, item_rows).astype(np.float64)
+    _sum_rows((selected / lengths[item_rows][:, None]).astype(np.float32).astype(np.float64) * query, scores)
+
+
 def score_pairs(
     items: NDArray[np.floating],
     item_rows: NDArray[np.int64],

@@ -7,6 +7,7 @@ from typing import Any
 
 from goldrank.errors import InputError
 from goldrank.reporting.document.sections import Section
+from goldrank.reporting.figures.palette import number_runs
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store, StoredRun
@@ -46,7 +47,10 @@ def content_of(
     if worst < 0:
         raise InputError(f"{worst} queries cannot be shown", remedy="give a number from 0 up")
     measures = Measures(metrics, profile, dict(conventions or {}), bootstrap, alpha)
-    return [_section(group, store, measures, worst) for group in _groups(runs)]
+    sections = [_section(group, store, measures, worst) for group in _groups(runs)]
+    by_age = [sorted(section.runs, key=lambda run: (run.created, run.key)) for section in sections]
+    palettes = number_runs([{run.name: run.model for run in group} for group in by_age], store.models())
+    return [section.with_palette(palette) for section, palette in zip(sections, palettes, strict=True)]
 
 
 def _section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:

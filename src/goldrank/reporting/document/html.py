@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
 from goldrank.errors import MissingExtraError
 from goldrank.metrics import Metric
+from goldrank.redaction import HIDDEN
 from goldrank.reporting.document.sections import Report
+from goldrank.reporting.document.summary import summarise
 from goldrank.reporting.document.templating import environment
 from goldrank.reporting.figures.description import Figure
-from goldrank.reporting.render.plotly_figure import to_plotly
-from goldrank.reporting.render.themes import tokens_css
+from goldrank.reporting.render.plotly_figure import legend_of, to_plotly
+from goldrank.reporting.render.themes import Theme, colour_name, tokens_css
 from goldrank.reporting.text import formatting
 
 THEMES = ("auto", "light", "dark")
@@ -35,26 +38,32 @@ def to_html(report: Report, theme: str = "auto", *, opened: bool = False) -> str
     template = environment("goldrank.reporting.document").get_template("report.html")
     from markupsafe import Markup
 
-    scripts = [_file("report.js")]
+    scripts = [_file("shared", "page.js"), _file("templates", "report.js")]
     if any(section.figures for section in report.sections):
         scripts.insert(0, _plotly())
+    # It runs before the page is rendered.
+    first = _file("shared", "theme.js")
     return template.render(
         report=report,
+        summary=summarise(report.sections),
         theme=theme,
         opened=opened,
-        policy=_policy(scripts),
+        policy=_policy([first, *scripts]),
         kinds=_KINDS,
+        colour_name=colour_name,
+        hidden=HIDDEN,
         metric_value=_metric_value,
-        in_both_themes=_in_both_themes,
+        figure_data=_figure_data,
         # The only texts that are not escaped: they are part of goldrank and plotly.
-        style=Markup(f"{tokens_css()}\n{_file('report.css')}"),
+        style=Markup("\n".join([tokens_css(), _file("shared", "base.css"), _file("templates", "report.css")])),
+        first_script=Markup(first),
         scripts=[Markup(script) for script in scripts],
     )
 
 
-def _file(name: str) -> str:
+def _file(folder: str, name: str) -> str:
     # Browsers normalise line ends, so that the hash of a script must be that of the normalised text.
-    return files("goldrank.reporting.document").joinpath("templates", name).read_text("utf-8").replace("\r\n", "\n")
+    return files("goldrank.reporting.document").joinpath(folder, name).read_text("utf-8").replace("\r\n", "\n")
 
 
 def _plotly() -> str:
@@ -80,5 +89,8 @@ def _metric_value(metric: str, value: float) -> str:
     return formatting.value(Metric.parse(metric), value)
 
 
-def _in_both_themes(figure: Figure) -> dict[str, Any]:
-    return {theme: to_plotly(figure, theme) for theme in ("light", "dark")}
+def _figure_data(figure: Figure) -> dict[str, Any]:
+    """Return the figure in both themes, and its legend."""
+    themes: tuple[Theme, ...] = ("light", "dark")
+    legend = [asdict(entry) for entry in legend_of(figure)]
+    return {**{theme: to_plotly(figure, theme) for theme in themes}, "legend": legend}

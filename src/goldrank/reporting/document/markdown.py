@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from goldrank.metrics import Metric
 from goldrank.reporting.document.sections import Answer, Case, Passage, Report, Section, truncate
+from goldrank.reporting.document.summary import Summary, summarise
 from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid, render
 
@@ -22,6 +23,7 @@ def to_markdown(report: Report) -> str:
     parts = [
         f"# {escape(report.title)}",
         escape(f"{report.created} · goldrank {report.version}"),
+        _summary(summarise(report.sections)),
         *(_section(section) for section in report.sections),
         "## How to cite and reproduce",
         f"Cite as: “{escape(report.citation)}”",
@@ -43,6 +45,12 @@ def escape(text: str) -> str:
 
 def _entity(match: re.Match[str]) -> str:
     return f"{match[0][:-1]}&#{ord(match[0][-1])};"
+
+
+def _summary(summary: Summary | None) -> str:
+    if summary is None:
+        return ""
+    return f"## All tasks\n\n**{escape(summary.verdict)}**\n\n{render([_escaped(summary.table)], 'markdown')}"
 
 
 def _section(section: Section) -> str:
@@ -107,7 +115,10 @@ def _case(case: Case) -> str:
 
 
 def _rivals(answer: Answer) -> list[str]:
-    return [f"{rival.rank}. {rival.passage.heading}" for rival in answer.rivals]
+    return [
+        f"{rival.rank}. {rival.passage.heading}" + (f" ({rival.chunk})" if rival.chunk else "")
+        for rival in answer.rivals
+    ]
 
 
 def _passage(passage: Passage) -> str:
@@ -117,7 +128,8 @@ def _passage(passage: Passage) -> str:
 
 def _commands(lines: Iterable[str]) -> str:
     """Return a block of code, fenced by more backticks than any line has."""
-    written = "\n".join(" ".join(line.split()) for line in lines)
+    # White space inside quotes belongs to an argument.
+    written = "\n".join(lines)
     longest = max((len(run) for run in re.findall("`+", written)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}sh\n{written}\n{fence}"

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from goldrank.analysis.meta import families_by_name
+from goldrank.comparing import Comparison
 from goldrank.errors import counts
 from goldrank.masked.scoring.level_scores import compare_readings, score_level
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores
 from goldrank.reporting.document import provenance
 from goldrank.reporting.document.sections import Section
+from goldrank.reporting.document.summary import headline_of
 from goldrank.reporting.figures.description import split_left_out
 from goldrank.reporting.figures.masked import FIGURES, MaskedRun
 from goldrank.reporting.text import formatting
@@ -26,6 +28,8 @@ from goldrank.stats import best_first
 from goldrank.store import StoredRun
 
 _ACCURACY = "hits@1"
+Readings = Mapping[str, Mapping[str, Comparison]]
+"""The comparisons by profile and level."""
 
 
 def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section:
@@ -49,12 +53,13 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
     ]
     figures, left_out = split_left_out(make(described, "mask") for make in FIGURES.values())
     first = next(iter(named.values()))
+    compared = compare_readings(named, [_ACCURACY], how, measures.alpha)
     return Section(
         task=next(iter(runs.values())).task,
         kind="masked",
         runs=provenance.origins(ordered, names),
-        verdicts=tuple(_verdicts(named, measures)),
-        tables=tuple(_tables(named, measures)),
+        verdicts=tuple(_verdicts(named, compared, how)),
+        tables=tuple(_tables(named, compared, how)),
         numbers=masked_results.as_json(MaskedResult(named, bootstrap=how, alpha=measures.alpha, original=True)),
         figures=figures,
         left_out=left_out,
@@ -62,19 +67,18 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
         quality=tuple(provenance.remarks(ordered, names)),
         conventions=tuple(masked_results.rules_lines(first)),
         commands=provenance.commands(ordered.values()),
+        headline=headline_of(compared[first.rules.profile]["mask"]),
     )
 
 
-def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]:
+def _tables(named: Mapping[str, MaskedScores], compared: Readings, how: Bootstrap) -> list[Grid]:
     """Return the leaderboard, the levels of each run, all pairs, and the scores of the original project."""
-    how = measures.bootstrap
     grids = [_leaderboard(named, how)]
     grids += [
         replace(masked_results.levels_grid(scores, name, how), title=f"{name}, level by level")
         for name, scores in named.items()
     ]
     if len(named) > 1:
-        compared = compare_readings(named, [_ACCURACY], how, measures.alpha)
         grids += [
             replace(grid, title=f"Every pair of runs, by {level}")
             for level, grid in masked_results.pairs_grids(compared).items()
@@ -116,14 +120,14 @@ def _accuracy(scores: MaskedScores, level: str, name: str, how: Bootstrap) -> Sc
     return score_level(scores.levels[level].hits, [_ACCURACY], name, how)[_ACCURACY]
 
 
-def _verdicts(named: Mapping[str, MaskedScores], measures: Measures) -> list[str]:
+def _verdicts(named: Mapping[str, MaskedScores], compared: Readings, how: Bootstrap) -> list[str]:
     """Return the verdicts at each level; of a single run, its accuracy."""
     if len(named) > 1:
-        return masked_results.verdicts(compare_readings(named, [_ACCURACY], measures.bootstrap, measures.alpha))
+        return masked_results.verdicts(compared)
     [(name, scores)] = named.items()
     sentences = []
     for level in LEVELS:
         for of in scores.readings:
-            accuracy = formatting.value_with_interval(_accuracy(of, level, name, measures.bootstrap))
+            accuracy = formatting.value_with_interval(_accuracy(of, level, name, how))
             sentences.append(f"By {level}, {of.rules.profile}: {name} is right in {accuracy}.")
     return sentences

@@ -10,15 +10,16 @@ import numpy as np
 from goldrank import stats
 from goldrank.errors import GoldrankError
 from goldrank.reporting.document import provenance
-from goldrank.reporting.document.sections import Section
+from goldrank.reporting.document.sections import Headline, HeadlineValue, Section
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series, split_left_out
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.verdicts import measured_statement
 from goldrank.runs.run import Measures
 from goldrank.runs.stored_scores import distinct_names
 from goldrank.store import StoredRun
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.measurement import MeasurementTask
+from goldrank.tasks.measurement import MeasuredValue, MeasurementTask
 
 Pairs = Mapping[tuple[str, str], float]
 
@@ -31,12 +32,13 @@ def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Secti
     named = {names[key]: run for key, run in ordered.items()}
     tested, why_not = _p_values(named)
     headline = next(iter(next(iter(named.values())).measured))
+    values = {name: MeasuredValue(**run.measured[headline]) for name, run in named.items()}
     figures, left_out = split_left_out([_dots(named, headline)])
     return Section(
         task=next(iter(runs.values())).task,
         kind="measured",
         runs=provenance.origins(ordered, names),
-        verdicts=tuple(_verdicts(named, headline, tested, measures.alpha)),
+        verdicts=(measured_statement(values, tested, measures.alpha, headline),),
         tables=(_table(named, headline, tested, measures.alpha),),
         numbers=_numbers(named, tested),
         figures=figures,
@@ -45,6 +47,27 @@ def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Secti
         quality=(*provenance.remarks(ordered, names), *why_not),
         conventions=tuple(_conventions(named, tested, measures.alpha)),
         commands=provenance.commands(ordered.values()),
+        headline=_headline(named, headline, tested, measures.alpha),
+    )
+
+
+def _headline(named: Mapping[str, StoredRun], metric: str, tested: Pairs, alpha: float) -> Headline:
+    """Return the headline of each run, and which runs the test of the task cannot tell from the best."""
+    leader, *others = named
+    values = {name: run.measured[metric] for name, run in named.items()}
+    return Headline(
+        metric,
+        "",
+        "higher",
+        {
+            name: HeadlineValue(
+                np.nan if of["value"] is None else float(of["value"]), _value(of), results.value_bounds(of)
+            )
+            for name, of in values.items()
+        },
+        leader if others else None,
+        frozenset(other for other in others if tested.get((leader, other), np.nan) > alpha),
+        f"the task's own paired test, Holm, α = {alpha:g}" if tested else "",
     )
 
 
@@ -57,25 +80,6 @@ def _p_values(named: Mapping[str, StoredRun]) -> tuple[Pairs, list[str]]:
         return (task.compare_all(named) if isinstance(task, MeasurementTask) else {}), []
     except GoldrankError as error:
         return {}, [f"The models could not be tested against each other: {error}."] if len(named) > 1 else []
-
-
-def _verdicts(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: float) -> list[str]:
-    best, *others = named
-    leading = named[best].measured[headline]
-    reached = f"{_value(leading)} {results.value_bounds(leading)}".rstrip()
-    if not others:
-        return [f"{best} reaches {headline} {reached} over {leading['count']} pairs or examples."]
-    sentences = [f"{best} leads on {headline} with {reached}."]
-    for other in others:
-        if (p := tested.get((best, other))) is None:
-            continue
-        by = f"{leading['value'] - named[other].measured[headline]['value']:.4f}"
-        tested_by = f"{formatting.p_clause(p)} after Holm"
-        if p <= alpha:
-            sentences.append(f"{best} beats {other} on {headline} by {by}, {tested_by}.")
-        else:
-            sentences.append(f"On {headline} the data cannot tell {best} from {other}: {by} apart, {tested_by}.")
-    return sentences
 
 
 def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: float) -> Grid:

@@ -48,7 +48,8 @@ def _facts(run: StoredRun) -> Iterable[tuple[str, str]]:
     packages: Mapping[str, Any] = environment.get("packages") or {}
     cores = machine.get("cores")
     hardware = [_text(machine.get("system")), _text(machine.get("processor")), cores and f"{cores} cores"]
-    yield "key", run.key
+    # A run file has no key: its name stands for one.
+    yield "key", "" if run.held_run is not None else run.key
     yield "model", run.model
     yield "model identity", _text(inputs.get("model_identity"))
     yield "settings", ", ".join(f"{name}={inputs[name]}" for name in _SETTINGS if inputs.get(name) not in (None, ""))

@@ -115,11 +115,11 @@ def _answer(
     grades = {hits.items[row]: float(hits.grade[row]) for row in range(start, end)}
     relevant = {item for item, grade in grades.items() if grade > 0}
     ranking = _ordered(run.ranking(query), query, conventions)[:_RIVALS] if above != 0 else []
-    rivals = []
+    rivals, chunks = [], run.chunks(query) if ranking else {}
     for rank, (item, score) in enumerate(ranking, 1):
         if item in relevant or (above is not None and rank > above):
             break
-        rivals.append(Rival(rank, Passage(item), score, grades.get(item)))
+        rivals.append(Rival(rank, Passage(item), score, grades.get(item), chunks.get(item, "")))
     return Answer(run.key, name, value, tuple(rivals), above)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ from goldrank.errors import InputError, unknown_name
 from goldrank.metrics import Conventions
 from goldrank.reporting.document.content import WORST, content_of
 from goldrank.reporting.document.sections import Report
-from goldrank.runs.stored_scores import find_runs
+from goldrank.runs.file_runs import Corpus, TextSource, given_runs
 from goldrank.scoring import Bootstrap, conventions_of
 from goldrank.store import Store
 
@@ -39,7 +39,13 @@ def report(
     runs: Any,
     output: str | PathLike[str] | None = None,
     *,
+    gold: Any = None,
+    texts: TextSource | Sequence[TextSource] = (),
+    corpus: Corpus | None = None,
+    gold_format: str | None = None,
+    run_format: str | None = None,
     store: Store | str | PathLike[str] | None = None,
+    labels: Mapping[str, str] | None = None,
     format: str | None = None,
     title: str | None = None,
     worst: int = WORST,
@@ -51,12 +57,18 @@ def report(
     alpha: float = 0.05,
     **keywords: Any,
 ) -> Report:
-    """Compare stored runs and write the results as one file that opens offline.
+    """Compare runs and write the results as one file that opens offline.
 
     Args:
-        runs: Keys of stored runs, stored runs, or the result of `run`; their tasks may differ.
+        runs: Keys of stored runs, stored runs, or the result of `run`; their tasks may differ. With *gold*: run files,
+            or a mapping of names to runs or files, which are not stored.
         output: The file to write; None writes nothing, and ``save`` of the result writes it later.
+        gold: The gold of run files: a file, or data as in `score`; None for stored runs, which have their own.
+        texts: Texts of the queries and items of run files: collections (a name or path), or tables of id and text.
+        corpus: Of run files: the number of items in the corpus, their ids, or a file with one id per line.
+        gold_format, run_format: The formats of files; by default recognised by their content.
         store: Where keys are looked up; by default the store of the runs, or that of ``$GOLDRANK_STORE``.
+        labels: Names of runs in the report, each with what it stands for: a key, a model or a run file.
         format: ``html``, ``markdown`` or ``pdf``; by default what the suffix of *output* says, else ``html``.
         title: The title; by default the names of the tasks.
         worst: How many queries of each task are shown.
@@ -71,20 +83,34 @@ def report(
     >>> boards = goldrank.run("bm25", "wines", store=folder, limit=5)
     >>> report(boards, f"{folder}/report.md", worst=1).path.name
     'report.md'
+    >>> report({"first": {"q": {"d": 2, "e": 1}}}, gold={"q": {"e": 1}}).runs
+    1
     """
     look, path = destination(output, format)
     changes = conventions_of(report, conventions, keywords)
-    stored, place = find_runs(runs, store)
     if look == "pdf":
         from goldrank.reporting.document.pdf import find_browser
 
         # A missing browser is reported before the work.
         find_browser()
     # The products of the bootstrap are small: threads wait for each other longer than they work.
-    with threadpool_limits(1, "blas"):
+    with (
+        given_runs(
+            runs,
+            store,
+            gold=gold,
+            texts=texts,
+            corpus=corpus,
+            gold_format=gold_format,
+            run_format=run_format,
+            scores=changes.get("scores"),
+            labels=labels,
+        ) as given,
+        threadpool_limits(1, "blas"),
+    ):
         sections = content_of(
-            list(stored.values()),
-            place,
+            list(given.runs.values()),
+            given.store,
             metrics=metrics,
             profile=profile,
             conventions=changes,
@@ -107,11 +133,13 @@ def report(
     result = Report(
         title=title or ", ".join(dict.fromkeys(section.task for section in sections)),
         sections=tuple(sections),
-        command=_command(list(stored), place, metrics or [], changed, look, path.name),
+        command=_command(given.words, metrics or [], changed, look, path.name),
         created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         version=goldrank.__version__,
         theme=theme,
         format=look,
+        warnings=given.warnings,
+        notes=given.notes,
     )
     return result if output is None else result.save(path)
 
@@ -128,12 +156,9 @@ def destination(output: str | PathLike[str] | None, format: str | None) -> tuple
     return look, path
 
 
-def _command(
-    keys: list[str], store: Store, metrics: list[str], changed: Mapping[str, Any], look: str, file: str
-) -> str:
+def _command(given: Sequence[str], metrics: list[str], changed: Mapping[str, Any], look: str, file: str) -> str:
     """Return the command line that makes this report again, whole keys and all; the store without its password."""
-    words = ["goldrank", "report", *keys]
+    words = ["goldrank", "report", *given]
     words += [word for metric in metrics for word in ("-M", metric)]
     words += [word for name, value in changed.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    words += [] if store.is_default else ["--store", store.where]
     return shlex.join([*words, "--format", look, "-o", file])

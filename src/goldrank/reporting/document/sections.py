@@ -6,15 +6,16 @@ A section has the runs that can be compared with each other: those of one task w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from goldrank.errors import counts
+from goldrank.errors import DataWarning, counts
 from goldrank.io.files import write_atomically
 from goldrank.presentation import Result
 from goldrank.reporting.figures.description import Figure, LeftOut
+from goldrank.reporting.render.themes import colour_name
 from goldrank.reporting.text.grids import Grid
 from goldrank.reporting.text.results import plain
 from goldrank.store import ResultKind
@@ -82,6 +83,8 @@ class Rival:
     score: float
     grade: float | None
     """None if it was not judged."""
+    chunk: str = ""
+    """Its best chunk, if it was ranked by chunks."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,36 @@ class RunOrigin:
     facts: tuple[Fact, ...]
 
 
+@dataclass(frozen=True)
+class HeadlineValue:
+    """The value of a run, as a number and as it is shown, with its interval."""
+
+    value: float
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first metric of a section, by which the summary of a report shows its runs."""
+
+    metric: str
+    profile: str
+    """The conventions, in a word; empty for a measurement."""
+    direction: str
+    """``higher``, ``lower`` or ``neither`` is better."""
+    values: Mapping[str, HeadlineValue]
+    """By the name of the run, best first."""
+    leader: str | None
+    """The best of several runs that can be compared; None if no direction is better."""
+    alike: frozenset[str]
+    """The runs that the test of the section cannot tell from the leader."""
+    tested: str
+    """The test and its level; empty if there was none."""
+    broken: str = ""
+    """What is said first of broken runs; empty if there are none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Section:
     """The results of comparable runs of one task."""
@@ -170,6 +203,14 @@ class Section:
     conventions: tuple[str, ...]
     commands: tuple[str, ...]
     """The command lines that created the runs."""
+    headline: Headline | None = None
+    palette: Mapping[str, int] = field(default_factory=dict)
+    """The number of the look of each run, the same in all sections that show its model."""
+
+    def with_palette(self, palette: Mapping[str, int]) -> Section:
+        """Return the section with the looks of its runs, in its figures too."""
+        figures = tuple(replace(figure, palette=palette) for figure in self.figures)
+        return replace(self, palette=palette, figures=figures)
 
     @property
     def cases_title(self) -> str:
@@ -183,7 +224,8 @@ class Section:
 def as_json(section: Section) -> dict[str, Any]:
     """Return the section as JSON data, without its figures, which each client renders itself."""
     names = [entry.name for entry in fields(Section) if entry.name != "figures"]
-    return {name: plain(getattr(section, name)) for name in names}
+    content: dict[str, Any] = {name: plain(getattr(section, name)) for name in names}
+    return content | {"palette": {name: colour_name(number) for name, number in section.palette.items()}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,6 +244,10 @@ class Report(Result):
     format: str = "html"
     path: Path | None = None
     """The file that it was written to."""
+    warnings: tuple[DataWarning, ...] = ()
+    """What makes the scores of run files misleading."""
+    notes: tuple[str, ...] = ()
+    """What the columns of files were read as, and how many queries and judged items have a text, if any were given."""
 
     def render(self) -> bytes:
         """Return the file of the report."""

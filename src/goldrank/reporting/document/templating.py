@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Characters that HTML forbids: controls other than tab and line ends, and lone surrogates.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
+_BREAK = re.compile(r"(?<=[:,(/])(?=\w)")
+
 
 @lru_cache
 def environment(package: str) -> Environment:
@@ -36,7 +38,7 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    templates.filters |= {"bdi": isolated, "split_at": split_at}
+    templates.filters |= {"bdi": isolated, "name": breakable, "split_at": split_at}
     templates.globals |= {"counts": counts}
     templates.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return templates
@@ -56,6 +58,17 @@ def isolated(text: str) -> Markup:
     from markupsafe import Markup
 
     return Markup('<bdi dir="auto">{}</bdi>').format(_without_unfit(text))
+
+
+def breakable(text: str) -> Markup:
+    """Return a name of a run as `isolated` does, with places for line breaks: specs are long and have no spaces.
+
+    >>> breakable("fuse:rrf(bm25,lsa)")
+    Markup('<bdi dir="auto">fuse:<wbr>rrf(<wbr>bm25,<wbr>lsa)</bdi>')
+    """
+    from markupsafe import Markup
+
+    return Markup('<bdi dir="auto">{}</bdi>').format(Markup("<wbr>").join(_BREAK.split(_without_unfit(text))))
 
 
 def split_at(text: str, limit: int) -> tuple[str, str]:

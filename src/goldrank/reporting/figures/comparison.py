@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from goldrank.comparing import Comparison
 from goldrank.hits import Hits
 from goldrank.reporting.figures.costs import metric_by_seconds
 from goldrank.reporting.figures.curves import metric_by_cutoff, precision_recall
 from goldrank.reporting.figures.description import Figure, LeftOut
-from goldrank.reporting.figures.leaderboard import critical_difference, leaderboard
+from goldrank.reporting.figures.leaderboard import leaderboard, significance_groups
 from goldrank.reporting.figures.paired import differences, paired_scatter
 from goldrank.reporting.figures.ranks import FIGURE_BOOTSTRAP, rank_curve, rank_histogram
-from goldrank.scoring import Bootstrap, Scores, best_first
+from goldrank.scoring import Bootstrap, best_first
 
 NAMES = (
-    "rank-curve", "leaderboard", "critical-difference", "paired-scatter", "differences", "metric-by-cutoff",
+    "rank-curve", "leaderboard", "significance-groups", "paired-scatter", "differences", "metric-by-cutoff",
     "precision-recall", "rank-histogram", "metric-by-seconds",
 )  # fmt: skip
 """The figures of several runs, in the order in which they are shown."""
@@ -27,36 +28,35 @@ _MOST_WORK = 10_000_000
 
 
 def make_figures(
-    scores: Mapping[str, Scores],
+    compared: Comparison,
     hits: Mapping[str, Hits],
     *,
-    alpha: float = 0.05,
     seconds: Mapping[str, float] | None = None,
     how: Bootstrap | None = None,
     names: Sequence[str] = NAMES,
 ) -> list[Figure | LeftOut]:
-    """Return every figure of scored runs, or the reason why it cannot be made.
+    """Return every figure of compared runs, or the reason why it cannot be made.
 
-    The paired figures show the best run by the first metric against the second best.
+    The paired figures show the best run by the first metric against the second best; both can be compared.
 
     Args:
-        scores: the scores of the runs by name, over the same queries.
+        compared: the comparison of the runs, whose test decides which can be told apart; also of a single run.
         hits: the hits of the same runs, under the same names.
-        alpha: the level of significance of critical differences.
         seconds: the duration of each run, if known.
         how: the bootstrap of the bands; by default with fewer resamples the more queries there are.
         names: which figures to make.
     """
-    scores = best_first(scores)
+    scores = best_first(compared.scores)
     hits = {run: hits[run] for run in scores}
     how = how or _bootstrap_for(hits)
     first = next(iter(scores.values()))
     conventions = first.conventions.as_dict()
-    best, second = [*scores, ""][:2]
+    order = compared.order(str(first.metrics[0]))
+    best, second = [*order, "", ""][:2]
     makers: dict[str, Callable[[], Figure | LeftOut]] = {
         "rank-curve": lambda: rank_curve(hits, first.profile, how, **conventions),
         "leaderboard": lambda: leaderboard(scores),
-        "critical-difference": lambda: critical_difference(scores, alpha),
+        "significance-groups": lambda: significance_groups(compared),
         "paired-scatter": lambda: paired_scatter(scores, second, best),
         "differences": lambda: differences(scores, second, best),
         "metric-by-cutoff": lambda: metric_by_cutoff(scores, hits, how),
@@ -67,6 +67,9 @@ def make_figures(
     if len(scores) < 2:
         for name in set(NAMES) - set(OF_ONE):
             makers[name] = partial(LeftOut, name, "there is one run, and two are needed")
+    elif len(order) < 2:
+        for name in ("paired-scatter", "differences"):
+            makers[name] = partial(LeftOut, name, "fewer than two runs can be compared, because others are broken")
     return [makers[name]() for name in names]
 
 

@@ -24,10 +24,12 @@ def metric_by_seconds(scores: Mapping[str, Scores], seconds: Mapping[str, float]
         return LeftOut(name, "the seconds of fewer than two runs are known")
     if metric.definition.direction == "neither":
         return LeftOut(name, f"no direction of {metric} is the better one")
-    values = [scores[run][str(metric)] for run in known]
-    cost, means = [seconds[run] for run in known], [score.value for score in values]
-    intervals = [score.interval for score in values]
-    series = [Series.with_intervals("runs", cost, means, intervals, "points", labels=tuple(known))]
+    scored = {run: scores[run][str(metric)] for run in known}
+    series = [
+        Series.with_intervals(run, [seconds[run]], [score.value], [score.interval], "points")
+        for run, score in scored.items()
+    ]
+    cost, means = [seconds[run] for run in known], [score.value for score in scored.values()]
     front = pareto_front(cost, means, lower=metric.definition.direction == "lower")
     if len(front) > 1:
         x, y = (tuple(column[at] for at in front) for column in (cost, means))
@@ -38,7 +40,8 @@ def metric_by_seconds(scores: Mapping[str, Scores], seconds: Mapping[str, float]
         name,
         f"What does {metric} cost?",
         f"Mean over {describe_queries(first)} with its {first.bootstrap.level:.0%} interval; "
-        "no run is both cheaper and better than one on the Pareto front. "
+        "no run is both cheaper and better than one on the Pareto front. Seconds count as if nothing had been cached, "
+        "loading included; a fusion costs at least its parts. "
         f"{describe_conventions(first).capitalize()}.",
         Axis("seconds for the whole run (less is cheaper)", scale),
         Axis(str(metric)),

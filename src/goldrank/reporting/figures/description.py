@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 from goldrank.stats import Interval
@@ -83,6 +84,8 @@ class Series:
     """Whether it is background for the other series: in grey, behind them, its labels for a pointer only."""
     hollow: bool = False
     """Whether it shows the series before it in another reading: in the same colour, with empty marks."""
+    runs: tuple[str, ...] | None = None
+    """The runs whose colours it has, one for all values or one for each; None if its name or categories name them."""
 
     def __post_init__(self) -> None:
         for name in ("x", "y", "low", "high", "sizes"):
@@ -103,6 +106,8 @@ class Series:
             raise ValueError(f"{self.name}: the columns have no values, or not equally many")
         if any(low > high for low, high in zip(self.low or (), self.high or (), strict=True)):
             raise ValueError(f"{self.name}: a lower limit lies above the upper one")
+        if self.runs is not None and len(self.runs) not in (1, len(self.x)):
+            raise ValueError(f"{self.name}: it shows one run, or one for each value")
 
     @classmethod
     def with_intervals(
@@ -126,10 +131,28 @@ class Series:
 class Bracket:
     """Categories joined by a bar; the caption says what they have in common."""
 
-    first: int
-    last: int
+    members: tuple[int, ...]
+    """The positions of the categories, in their order; the bar is dotted across categories between them."""
     at: float
     """Where the bar stands on the axis of values."""
+
+    def joins(self, categories: int) -> bool:
+        """Return True if this joins two or more of so many categories, at a finite place."""
+        ordered = all(before < after for before, after in pairwise(self.members))
+        inside = len(self.members) > 1 and self.members[0] >= 0 and self.members[-1] < categories
+        return ordered and inside and math.isfinite(self.at)
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """The solid parts of the bar: one for each run of neighbouring members, a little longer than these."""
+        starts = [at for at in self.members if at - 1 not in self.members]
+        ends = [at for at in self.members if at + 1 not in self.members]
+        return [(start - 0.2, end + 0.2) for start, end in zip(starts, ends, strict=True)]
+
+    @property
+    def gaps(self) -> list[tuple[float, float]]:
+        """The dotted parts of the bar, across categories that do not belong to it."""
+        return [(before[1], after[0]) for before, after in pairwise(self.spans)]
 
 
 @dataclass(frozen=True)
@@ -149,6 +172,8 @@ class Figure:
     note: str = ""
     """What was left out, and why."""
     brackets: tuple[Bracket, ...] = ()
+    palette: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """The number of the look of each run by name, the same in all figures; series that show no run go by position."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "series", tuple(self.series))
@@ -166,13 +191,25 @@ class Figure:
             self.x.check(series.x)
             self.y.check(series.y)
         categories = len(self.x.categories or self.y.categories)
-        if not all(0 <= each.first < each.last < categories and math.isfinite(each.at) for each in self.brackets):
+        if not all(each.joins(categories) for each in self.brackets):
             raise ValueError(f"{self.name}: a bracket joins no categories")
 
     @property
     def horizontal(self) -> bool:
         """True if values run from left to right and their categories from the top down."""
         return bool(self.y.categories)
+
+    def numbers_of(self, series: Series) -> tuple[int, ...]:
+        """Return the numbers of the runs that a series shows: one, one for each value, or none if it shows no run."""
+        names = series.runs
+        if names is None and series.name in self.palette:
+            names = (series.name,)
+        if names is None and series.mark in ("points", "bars"):
+            categories, places = (self.x.categories, series.x) if self.x.categories else (self.y.categories, series.y)
+            names = tuple(categories[int(place)] for place in places) if categories else ()
+        if series.faint or not names or not all(name in self.palette for name in names):
+            return ()
+        return tuple(self.palette[name] for name in names)
 
 
 @dataclass(frozen=True)

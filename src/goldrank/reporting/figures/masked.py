@@ -44,6 +44,8 @@ class MaskedRun:
     """Number of parameters of the model, if known."""
     k: int
     """Number of guesses requested per mask."""
+    reading_of: str = ""
+    """The name of the run that this is a reading of."""
 
     @property
     def guesses(self) -> int:
@@ -53,7 +55,15 @@ class MaskedRun:
     @property
     def readings(self) -> list[MaskedRun]:
         """The run in each reading, the requested one first."""
-        return [replace(self, name=f"{self.name}, {of.rules.profile}", scores=of) for of in self.scores.readings]
+        return [
+            replace(self, name=f"{self.name}, {of.rules.profile}", scores=of, reading_of=self.name)
+            for of in self.scores.readings
+        ]
+
+    @property
+    def run_names(self) -> tuple[str]:
+        """The name of the run, whatever its reading, as the runs of its series."""
+        return (self.reading_of or self.name,)
 
 
 Runs = Sequence[MaskedRun]
@@ -73,7 +83,7 @@ def accuracy_by_k(runs: Runs, level: str = "mask") -> Figure | LeftOut:
     for run, hollow in _both(runs):
         ks = sorted({k for k in cutoffs(most) if k <= run.guesses} | {run.guesses})
         scores = score_level(run.scores.levels[level].hits, hits_at(ks), run.name, FIGURE_BOOTSTRAP)
-        series.append(score_series(run.name, ks, scores, hollow=hollow))
+        series.append(replace(score_series(run.name, ks, scores, hollow=hollow), runs=run.run_names))
     return Figure(
         name,
         "How many guesses does it take?",
@@ -144,7 +154,8 @@ def _family_series(family: str, members: Runs, level: str) -> Iterator[Series]:
         scores = [_accuracy(run.scores.levels[level].hits) for run in readings]
         values, intervals = [score.value for score in scores], [score.interval for score in scores]
         name = f"{family}, {readings[0].scores.rules.profile}"
-        yield Series.with_intervals(name, values, values, intervals, "points", hollow=number > 0)
+        runs = tuple(run.name for run in members)
+        yield Series.with_intervals(name, values, values, intervals, "points", hollow=number > 0, runs=runs)
 
 
 def accuracy_by_length(runs: Runs, level: str = "mask") -> Figure | LeftOut:
@@ -169,7 +180,9 @@ def accuracy_by_column(runs: Runs, column: str, level: str = "mask") -> Figure |
     if len(labels) < 2:
         return LeftOut(name, f"all examples have the same {column!r}" if labels else f"no example has a {column!r}")
     series = [
-        replace(_by_stratum(run, parts[run.name], column, level, labels if words else ()), hollow=hollow)
+        replace(
+            _by_stratum(run, parts[run.name], column, level, labels if words else ()), hollow=hollow, runs=run.run_names
+        )
         for run, hollow in both
         if parts[run.name]
     ]
@@ -272,6 +285,7 @@ def calibration_diagram(runs: Runs, level: str = "mask") -> Figure | LeftOut:
                 FIGURE_BOOTSTRAP.intervals(samples),
                 labels=tuple(compact_number(calibrated.bins[number].count) for number in filled),
                 hollow=hollow,
+                runs=run.run_names,
             )
         )
     if not series:

@@ -30,6 +30,7 @@ def paired_scatter(
     """Plot the first metric of two runs query by query: above the diagonal, *b* has the higher value."""
     metric = scores[a].metrics[0]
     first, second = (scores[run][str(metric)] for run in (a, b))
+    winning = {1: (b,), -1: (a,)}
     a, b = short_names([a, b], _NAME)
     both = np.flatnonzero(~(np.isnan(first.values) | np.isnan(second.values)))
     if not len(both):
@@ -57,6 +58,7 @@ def paired_scatter(
                     labels=tuple(map(_listed, points.values())),
                     sizes=tuple(len(queries) for queries in points.values()),
                     faint=winner == 0,
+                    runs=winning.get(winner),
                 )
             )
     low, high = (0.0, 1.0) if metric.definition.range == "[0, 1]" else (None, None)
@@ -80,6 +82,7 @@ def differences(scores: Mapping[str, Scores], a: str, b: str) -> Figure | LeftOu
     name, metric = "differences", scores[a].metrics[0]
     gaps = scores[b][str(metric)].values - scores[a][str(metric)].values
     gaps = np.sort(gaps[~np.isnan(gaps)])[::-1]
+    winning = {1: (b,), -1: (a,)}
     a, b = short_names([a, b], _NAME)
     if not gaps.any():
         return LeftOut(name, f"{a} and {b} have the same value of {metric} on every query")
@@ -92,7 +95,7 @@ def differences(scores: Mapping[str, Scores], a: str, b: str) -> Figure | LeftOu
         if bars:
             won = int((sign * winner * gaps > 0).sum())
             x, y = zip(*bars, strict=True)
-            series.append(Series(f"{run} better ({won})", x, y, mark="bars"))
+            series.append(Series(f"{run} better ({won})", x, y, mark="bars", runs=winning[winner]))
     equal = int((gaps == 0).sum())
     wide = math.ceil(len(gaps) / len(places))
     return Figure(

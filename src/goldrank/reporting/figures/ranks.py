@@ -18,7 +18,10 @@ from goldrank.stats import Sample, aggregate
 FIGURE_BOOTSTRAP = Bootstrap(resamples=2000)
 """The bootstrap of figures: what more resamples would change is too small to see."""
 TOO_SHALLOW = "the rankings hold one item at most"
+_NOTHING_RELEVANT = "no judged item is relevant under these conventions"
 _CUTOFFS = 30
+_MOST_RUNS = 6
+"""The number of runs whose bars stand beside each other."""
 _STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -46,6 +49,8 @@ def rank_curve(
         ks = sorted({k for k in cutoffs(deepest) if k <= depths[run]} | {depths[run]} - {0})
         if ks:
             scores = score_hits(hits, hits_at(ks), profile=profile, bootstrap=how, **conventions)
+            if _are_undefined(scores):
+                return LeftOut(name, _NOTHING_RELEVANT)
             series.append(score_series(run, ks, scores))
     return Figure(
         name,
@@ -63,7 +68,11 @@ def rank_histogram(
     how: Bootstrap = FIGURE_BOOTSTRAP,
     **conventions: Any,
 ) -> Figure | LeftOut:
-    """Plot the share of gold items in each range of ranks, and of those not ranked; arguments as in `rank_curve`."""
+    """Plot the share of gold items in each range of ranks, and of those not ranked; arguments as in `rank_curve`.
+
+    More bars than those of the first six runs could not be told apart.
+    """
+    all_runs, runs = runs, dict(list(runs.items())[:_MOST_RUNS])
     name, deepest = "rank-histogram", max((int(hits.depth.max(initial=0)) for hits in runs.values()), default=0)
     if deepest < 2:
         return LeftOut(name, TOO_SHALLOW)
@@ -71,6 +80,8 @@ def rank_histogram(
     series = []
     for run, hits in runs.items():
         scores = score_hits(hits, hits_at(edges), profile=profile, bootstrap=how, **conventions)
+        if _are_undefined(scores):
+            return LeftOut(name, _NOTHING_RELEVANT)
         within = [score.values for score in scores.values()]
         weights = next(iter(scores.values())).weights
         # A query without gold is in no range, not even among the unranked.
@@ -87,7 +98,12 @@ def rank_histogram(
         Axis("rank", categories=_ranges(edges)),
         Axis("share of gold", percent=True, low=0),
         tuple(series),
+        note=f"The first {len(runs)} of {len(all_runs)} runs." if len(runs) < len(all_runs) else "",
     )
+
+
+def _are_undefined(scores: Scores) -> bool:
+    return any(math.isnan(score.value) for score in scores.values())
 
 
 def hits_at(ks: Iterable[int]) -> list[str]:

@@ -76,6 +76,8 @@ class SeriesLook:
     """The colour, marker, line style and pattern of a series, under the names of plotly."""
 
     colour: str
+    values: tuple[str, ...] | None
+    """The colour of each value, if they show different runs; *colour* is then for what they have in common."""
     marker: str
     dash: str
     pattern: str
@@ -86,14 +88,23 @@ class SeriesLook:
 
 
 def look_of(figure: Figure, number: int, colours: Colours) -> SeriesLook:
-    """Return the look of a series: by its position among those that are not faint, a hollow one as that before it."""
+    """Return the look of a series: that of its run, else by its position among those that are not faint.
+
+    A hollow series looks like the one before it. The values of different runs have the colours of their runs.
+    """
     series = figure.series[number]
     position = sum(not (other.faint or other.hollow) for other in figure.series[:number]) - series.hollow
+    runs = figure.numbers_of(series)
+    several = len(runs) > 1
+    at = runs[0] if len(runs) == 1 else position
+    palette = colours.series
     return SeriesLook(
-        colours.grey if series.faint else colours.series[position % len(colours.series)],
-        "circle" if series.faint else MARKERS[position % len(MARKERS)],
-        "solid" if series.faint else "dot" if series.hollow else DASHES[position % len(DASHES)],
-        PATTERNS[position % len(PATTERNS)] if len(series.x) <= _PATTERNED else "",
+        colours.grey if series.faint else colours.ink if several else palette[at % len(palette)],
+        tuple(palette[run % len(palette)] for run in runs) if several else None,
+        "circle" if series.faint else MARKERS[at % len(MARKERS)],
+        "solid" if series.faint else "dot" if series.hollow else DASHES[at % len(DASHES)],
+        # As many patterns as colours: where the colours repeat, the patterns are shifted.
+        PATTERNS[(at + at // len(palette)) % len(PATTERNS)] if len(series.x) <= _PATTERNED else "",
         len(series.x) > _CROWDED,
         0.18 if len(figure.series) <= 4 else 0.08,
         0.25 if len(figure.series) == 1 else 0.06,

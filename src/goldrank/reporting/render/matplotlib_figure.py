@@ -126,7 +126,10 @@ class FigureSheet(Sheet):
             self.axes.axhline(self.figure.y.line, **thin)
         join = self.axes.vlines if self.figure.horizontal else self.axes.hlines
         for bracket in self.figure.brackets:
-            join(bracket.at, bracket.first - 0.2, bracket.last + 0.2, color=self.colours.ink, linewidth=2.4, zorder=2)
+            for start, end in bracket.spans:
+                join(bracket.at, start, end, color=self.colours.ink, linewidth=2.4, zorder=2)
+            for start, end in bracket.gaps:
+                join(bracket.at, start, end, color=self.colours.ink, linewidth=1.0, linestyle=(0, (1, 2)), zorder=2)
 
     def _is_labelled(self, series: Series) -> bool:
         return has_point_labels(series) and len(series.x) <= _LABELLED
@@ -145,8 +148,8 @@ class FigureSheet(Sheet):
         if joined and series.low is not None and not self.figure.horizontal:
             self.axes.fill_between(x, series.low, series.high, color=colour, alpha=look.band_opacity, linewidth=0)
         elif series.low is not None:
-            self._whiskers(series, x, y, colour)
-        look_of_marks = {
+            self._whiskers(series, x, y, colour if look.values is None else look.values)
+        look_of_marks: dict[str, Any] = {
             "color": colour,
             "marker": "" if series.faint and joined else _MARKERS[look.marker],
             "zorder": 1.5 if series.faint else 3,
@@ -156,15 +159,20 @@ class FigureSheet(Sheet):
             look_of_marks["markerfacecolor"] = self.colours.raised
         if not joined and (series.sizes is not None or look.crowded):
             return self._crowd(series, x, y, look.crowded, look_of_marks)
-        return self.axes.plot(
-            x,
-            y,
-            markersize=self.format.text * (0.35 if series.faint else 0.5),
-            linestyle=style if joined else "none",
-            linewidth=1.2,
-            markevery=max(1, len(x) // 12) if joined else None,
-            **look_of_marks,
-        )[0]
+        look_of_marks |= {
+            "markersize": self.format.text * (0.35 if series.faint else 0.5),
+            "linestyle": style if joined else "none",
+            "linewidth": 1.2,
+            "markevery": max(1, len(x) // 12) if joined else None,
+        }
+        if look.values is None or joined:
+            return self.axes.plot(x, y, **look_of_marks)[0]
+        for across, up, own in zip(x, y, look.values, strict=True):
+            self.axes.plot([across], [up], **{**look_of_marks, "color": own})
+        # The legend says what the values have in common; in the plot its handle would change the extent of that.
+        from matplotlib.lines import Line2D
+
+        return Line2D([], [], **look_of_marks)
 
     def _crowd(self, series: Series, x: Numbers, y: Numbers, many: bool, look: dict[str, Any]) -> Any:
         """Draw points that may overlap: transparent, and with areas in proportion to their sizes."""
@@ -191,7 +199,7 @@ class FigureSheet(Sheet):
             places,
             lengths,
             width * 0.94,
-            color=look.colour,
+            color=look.values or look.colour,
             hatch=_HATCHES[look.pattern],
             edgecolor=self.colours.raised,
             linewidth=0,
@@ -206,7 +214,7 @@ class FigureSheet(Sheet):
             self.tips += zip(series.labels, across, up, strict=True)
         return handle
 
-    def _whiskers(self, series: Series, x: Numbers, y: Numbers, colour: str) -> None:
+    def _whiskers(self, series: Series, x: Numbers, y: Numbers, colour: str | Sequence[str]) -> None:
         assert series.low is not None
         assert series.high is not None
         draw_lines = self.axes.hlines if self.figure.horizontal else self.axes.vlines

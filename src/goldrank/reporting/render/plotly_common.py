@@ -46,21 +46,21 @@ def faded(colour: str, opacity: float) -> str:
 
 
 def base_layout(colours: Colours, height: int) -> Json:
-    """Return the layout that all figures share: fonts, colours, margins, and the legend above the plot."""
+    """Return the layout that all figures share: fonts, colours and margins; the page writes the legend itself."""
     font = {"family": FONTS["sans"], "size": 13, "color": colours.ink}
     nothing = "rgba(0,0,0,0)"
     return {
         "autosize": True,
         "height": height,
-        "margin": {"l": 56, "r": 40, "t": 24, "b": 48, "pad": 2},
+        "margin": {"l": 56, "r": 40, "t": 12, "b": 48, "pad": 2},
         "paper_bgcolor": nothing,
         "plot_bgcolor": nothing,
         "font": font,
         "hovermode": "closest",
         "hoverlabel": {"align": "left", "bgcolor": colours.raised, "bordercolor": colours.grey, "font": font},
-        "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "bgcolor": nothing},
-        # In the margin on the right, where it covers neither the plot nor the legend.
+        # plotly takes the room of a legend away from the plot, on a telephone most of it.
+        "showlegend": False,
+        # In the margin on the right, where it does not cover the plot.
         "modebar": {"orientation": "v", "bgcolor": nothing, "color": colours.grey, "activecolor": colours.ink},
     }
 

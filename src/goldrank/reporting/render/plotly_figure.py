@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from goldrank.reporting.figures.description import Axis, Bracket, Figure, Numbers, Series, compact_number
 from goldrank.reporting.figures.heat_map import HeatMap
@@ -24,12 +26,52 @@ from goldrank.reporting.render.layout import (
 from goldrank.reporting.render.plotly_common import Json, base_layout, config, escaped, faded, in_lines, rounded
 from goldrank.reporting.render.plotly_heat_map import heat_map_plot
 from goldrank.reporting.render.plotly_labels import SHORT, is_labelled, sides
-from goldrank.reporting.render.themes import Colours, Theme, find_colours, short_name, short_names
+from goldrank.reporting.render.themes import THEMES, Colours, Theme, colour_name, find_colours, short_name, short_names
 
 _NAME = 32
 """Maximum number of characters of the names of series."""
+_LEGEND_NAME = 64
 _LABELLED = 24
 """More labels of bars than this appear only under a pointer."""
+_COLOUR_NAMES = replace(
+    THEMES["light"],
+    ink="ink",
+    grey="grey",
+    series=tuple(colour_name(number) for number, _ in enumerate(THEMES["light"].series)),
+)
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """A series in the legend that a page writes below a figure."""
+
+    name: str
+    """As it was given: the page must show it as text."""
+    group: str
+    """The ``legendgroup`` of its traces."""
+    colour: str
+    """The name of a colour: ``series-1`` and so on, ``grey`` or ``ink``; `tokens_css` defines them for both themes."""
+    mark: str
+    """``line``, ``points``, ``bars`` or ``steps``."""
+    marker: str
+    dash: str
+    pattern: str
+    hollow: bool
+
+
+def legend_of(figure: Figure | HeatMap) -> list[LegendEntry]:
+    """Return the entries of the legend; a figure with one series needs none, because its axes say what it shows."""
+    if isinstance(figure, HeatMap) or len(figure.series) < 2:
+        return []
+    names = short_names([series.name for series in figure.series], _LEGEND_NAME)
+    return [_legend_entry(figure, number, name) for number, name in enumerate(names)]
+
+
+def _legend_entry(figure: Figure, number: int, name: str) -> LegendEntry:
+    series, look = figure.series[number], look_of(figure, number, _COLOUR_NAMES)
+    mark = "points" if series.mark == "line" and len(series.x) < 2 else series.mark
+    marker = "" if series.faint and mark == "line" else look.marker
+    return LegendEntry(name, str(number), look.colour, mark, marker, look.dash, look.pattern, series.hollow)
 
 
 def to_plotly(figure: Figure | HeatMap, theme: Theme = "light") -> Json:
@@ -77,9 +119,12 @@ class _Plot:
         return {"type": "line", "layer": "below", "line": {"color": self.colours.grey, "width": 1.2}, **ends}
 
     def _bracket(self, bracket: Bracket) -> None:
-        places, across = [bracket.first - 0.2, bracket.last + 0.2], [bracket.at, bracket.at]
-        x, y = (across, places) if self.figure.horizontal else (places, across)
-        self.data.append(_plain_line(x, y, {"color": self.colours.ink, "width": 4}))
+        looks: list[tuple[tuple[float, float], Json]] = [(place, {"width": 4}) for place in bracket.spans]
+        looks += [(place, {"width": 1.5, "dash": "dot"}) for place in bracket.gaps]
+        for place, look in looks:
+            places, across = list(place), [bracket.at, bracket.at]
+            x, y = (across, places) if self.figure.horizontal else (places, across)
+            self.data.append(_plain_line(x, y, {"color": self.colours.ink, **look}))
 
     def _height(self) -> int:
         rows = len(self.figure.y.categories)
@@ -104,6 +149,10 @@ class _Plot:
         low, high = range_on(self.figure, along_x=along_x)
         if axis.categories:
             names = [escaped(name) for name in short_names(axis.categories, _NAME if along_x else SHORT)]
+            if along_x:
+                # Names that have no room beside each other are turned as a whole, so that none is cut off.
+                layout |= {"tickfont": {"size": 11}, "autotickangles": [0, -90]}
+                names = [name.replace(" ", "<br>", 1) for name in names]
             ends = [low, high] if along_x else [high, low]
             return layout | {"range": ends, "tickvals": list(range(len(names))), "ticktext": names}
         if axis.scale == "log":
@@ -129,9 +178,14 @@ class _Plot:
     def _series(self, number: int, series: Series) -> None:
         look = look_of(self.figure, number, self.colours)
         make = self._bars if series.mark == "bars" else self._line
-        trace = make(number, series, look)
         name = self.names[number]
-        self.data.append({**trace, "name": name, "legendgroup": str(number), **self._hover(name, series)})
+        trace = make(number, series, look) | {"name": name, "legendgroup": str(number)} | self._hover(name, series)
+        if look.values is None:
+            self.data.append(trace)
+            return
+        # The intervals of a trace have one colour, so that each value becomes a trace of its own.
+        for at, colour in enumerate(look.values):
+            self.data.append(_coloured(_value_of(trace, at, len(look.values)), colour))
 
     def _bars(self, number: int, series: Series, look: SeriesLook) -> Json:
         places, width = bar_places(self.figure, number)
@@ -236,6 +290,27 @@ class _Plot:
             texts["hovertext"] = [compact_number(size) for size in series.sizes]
             lines.append("stands for %{hovertext}")
         return texts | {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}
+
+
+def _value_of(trace: Json, at: int, count: int) -> Json:
+    """Return the trace with one of its values only."""
+
+    def single(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {name: single(value) for name, value in part.items()}
+        return [part[at]] if isinstance(part, list) and len(part) == count else part
+
+    return {name: single(part) for name, part in trace.items()}
+
+
+def _coloured(trace: Json, colour: str) -> Json:
+    """Return the trace with its marks and intervals in another colour."""
+    marker = trace["marker"] | {"color": colour}
+    if "pattern" in marker:
+        marker["pattern"] = marker["pattern"] | {"bgcolor": colour}
+        return trace | {"marker": marker}
+    bars = {name: trace[name] | {"color": colour} for name in ("error_x", "error_y") if name in trace}
+    return trace | {"marker": marker, "line": trace["line"] | {"color": colour}} | bars
 
 
 def _plain_line(x: Sequence[float | None], y: Sequence[float | None], line: Json) -> Json:

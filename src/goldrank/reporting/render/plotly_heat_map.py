@@ -39,7 +39,6 @@ def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
     rows, columns = ([escaped(name) for name in short_names(names, _NAME)] for names in (figure.rows, figure.columns))
     axis: Json = {"automargin": True, "ticks": "", "showgrid": False, "zeroline": False, "showline": False}
     layout = base_layout(colours, 150 + _ROW * len(rows)) | {
-        "showlegend": False,
         "annotations": _annotations(figure, colours),
         "xaxis": axis
         | {"side": "top", "tickvals": list(range(len(columns))), "ticktext": columns}

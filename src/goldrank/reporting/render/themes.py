@@ -45,7 +45,8 @@ class Colours:
     """The series of a figure, in order."""
 
 
-# The palette of Okabe and Ito, which colour-blind readers can distinguish, without the colour closest to the paper.
+# The palette of Okabe and Ito, which colour-blind readers can distinguish, without the colour closest to the paper;
+# then three more, for figures with many runs, which differ in their marks, dashes and patterns too.
 THEMES = {
     "light": Colours(
         paper="#fdfcfa",
@@ -65,7 +66,18 @@ THEMES = {
         wrong="#a5351f",
         wrong_wash="#fbe9e4",
         shadow="rgb(60 50 20 / 12%)",
-        series=("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
+        series=(
+            "#0072B2",
+            "#D55E00",
+            "#009E73",
+            "#CC79A7",
+            "#E69F00",
+            "#56B4E9",
+            "#000000",
+            "#7B52AB",
+            "#8C5A2B",
+            "#7E8B1A",
+        ),
     ),
     "dark": Colours(
         paper="#171614",
@@ -85,7 +97,19 @@ THEMES = {
         wrong="#f0957f",
         wrong_wash="#3d211a",
         shadow="rgb(0 0 0 / 50%)",
-        series=("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#ffffff"),
+        # The same hues in the same order, lighter, so that a run keeps its colour when the theme changes.
+        series=(
+            "#3D96D9",
+            "#F07232",
+            "#18B58A",
+            "#DD93BC",
+            "#EFB020",
+            "#9ADBFF",
+            "#ffffff",
+            "#B294E8",
+            "#C99668",
+            "#BFCB4E",
+        ),
     ),
 }
 FONTS = {
@@ -104,23 +128,35 @@ def find_colours(theme: str) -> Colours:
 
 
 def tokens_css() -> str:
-    """Return the colours and fonts as CSS variables (``--gold-wash``, ``--serif``), for report and explorer alike.
+    """Return colours and fonts as CSS variables (``--gold-wash``, ``--series-1``), for report and explorer alike.
 
     The attribute ``data-theme`` of the root element decides the theme, or the reader's system if it has none.
     """
     light, dark = (
         {"color-scheme": name}
         | {f"--{field.name.replace('_', '-')}": getattr(colours, field.name) for field in fields(colours)}
+        | {f"--{colour_name(number)}": colour for number, colour in enumerate(colours.series)}
         for name, colours in THEMES.items()
     )
     fonts = {f"--{name}": families for name, families in FONTS.items()}
+    names = [colour_name(number) for number, _ in enumerate(THEMES["light"].series)]
     return "\n".join(
         [
+            *(_rule(f".{name}", {"color": f"var(--{name})"}) for name in names),
             _rule(":root", light | fonts),
             _rule(':root[data-theme="dark"]', dark),
             f"@media (prefers-color-scheme: dark) {{\n{_rule(':root:not([data-theme])', dark)}\n}}",
         ]
     )
+
+
+def colour_name(number: int) -> str:
+    """Return the name of the colour of a run's number, on pages a CSS variable and a class.
+
+    >>> colour_name(0), colour_name(11)
+    ('series-1', 'series-2')
+    """
+    return f"series-{number % len(THEMES['light'].series) + 1}"
 
 
 def _rule(selector: str, values: Mapping[str, object]) -> str:

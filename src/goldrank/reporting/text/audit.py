@@ -101,7 +101,7 @@ def _grid(result: Audit) -> Grid:
         exact += [results.score_cell(score), Cell("–"), Cell("–")]
     rows = [[*exact, Cell("1.0000"), *_cost_cells(result.cost, 1.0)]]
     for audited in result.indexes:
-        row = [Cell(audited.factory)]
+        row = [Cell(audited.factory, name=audited.factory)]
         for pair in audited.pairs:
             score = audited.scores[pair.metric]
             difference = formatting.signed(score.metric, pair.difference)
@@ -118,7 +118,7 @@ def _grid(result: Audit) -> Grid:
         f"of the exact top {result.k} that the index finds. Speed: a multiple of exact search (faiss Flat). "
         "Size: of the file, or in the database.",
         results.basis_line(result.exact, intervals=True),
-        results.conventions_line(result.exact),
+        results.conventions_note(result.exact),
         *results.counts_lines([result.exact]),
     ]
     return Grid(headings, rows, notes=notes)

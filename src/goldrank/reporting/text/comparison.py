@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from goldrank.comparing import Comparison, Pair
-from goldrank.metrics import Metric
+from goldrank.comparing import Comparison, Flaw, Pair
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.verdicts import verdict_lines, verdicts
 from goldrank.reporting.text.views import View
+from goldrank.scoring import best_first
 
 TESTS = {
     "randomisation": "randomisation test",
@@ -25,15 +28,20 @@ CORRECTIONS = {
 }
 
 
-def view(comparison: Comparison) -> View:
-    """Return the comparison in all its forms."""
+def view(comparison: Comparison, *, all_pairs: bool = False) -> View:
+    """Return the comparison in all its forms.
+
+    Args:
+        comparison: The comparison.
+        all_pairs: Whether tables have every pair, instead of the best run against each other one and neighbours.
+    """
     return View(
         lambda: as_json(comparison),
         lambda: _rows(comparison),
-        lambda: [scores_grid(comparison), pairs_grid(comparison)],
+        lambda: [scores_grid(comparison), pairs_grid(comparison, shown_pairs(comparison, all_pairs=all_pairs))],
         lambda: [
             results.warning_lines(comparison.warnings),
-            "\n".join(verdict(pair, comparison) for pair in comparison.pairs),
+            "\n".join(verdict_lines(comparison)),
         ],
     )
 
@@ -55,23 +63,25 @@ def scores_grid(comparison: Comparison) -> Grid:
         marks=superscripts,
         labels={run: f"{marks[run]} {run}" for run in runs},
     )
-    note = f"Superscripts: significantly better than that run ({_tested(comparison)}, α = {comparison.alpha:g})."
+    note = f"Superscripts: significantly better than that run ({describe_test(comparison)}, α = {comparison.alpha:g})."
     if comparison.reduced_to_common:
-        note += f" Reduced to the common queries: {comparison.reduced_to_common} left out."
-    return Grid(grid.headings, grid.rows, notes=[note, *grid.notes])
+        note += f" Only the queries that every run answers: {comparison.reduced_to_common} left out."
+    return replace(grid, notes=[note, *grid.notes])
 
 
-def _tested(comparison: Comparison) -> str:
+def describe_test(comparison: Comparison) -> str:
+    """Return the test, the correction, and what it corrects over."""
     over = "the pairs of each metric" if comparison.family == "metric" else "all pairs and metrics"
     corrected = "" if comparison.correction == "none" else f" over {over}"
     return f"{TESTS[comparison.test]}, {CORRECTIONS[comparison.correction]}{corrected}"
 
 
-def pairs_grid(comparison: Comparison) -> Grid:
-    """Return a table of all pairs of runs with difference, test and effect."""
+def pairs_grid(comparison: Comparison, pairs: Sequence[Pair] | None = None) -> Grid:
+    """Return a table of pairs of runs, by default of all, with difference, test and effect."""
+    pairs = comparison.pairs if pairs is None else pairs
     headings = [
         "metric",
-        "b − a",
+        "pair",
         "difference",
         "p",
         f"p {CORRECTIONS[comparison.correction]}",
@@ -80,7 +90,7 @@ def pairs_grid(comparison: Comparison) -> Grid:
         "detectable",
     ]
     rows = []
-    for pair in comparison.pairs:
+    for pair in pairs:
         metric = comparison.scores[pair.a][pair.metric].metric
         rows.append(
             [
@@ -88,7 +98,7 @@ def pairs_grid(comparison: Comparison) -> Grid:
                 Cell(f"{pair.b} − {pair.a}"),
                 Cell(formatting.signed(metric, pair.difference), formatting.signed_interval(metric, pair.interval)),
                 Cell(formatting.p_value(pair.p)),
-                Cell(formatting.p_value(pair.adjusted), best=pair.adjusted <= comparison.alpha),
+                Cell(formatting.p_value(pair.adjusted), best=pair.adjusted <= comparison.alpha and not pair.unfit),
                 Cell("–" if pair.effect != pair.effect else f"{pair.effect:+.2f}".replace("-", "−")),
                 Cell(f"{pair.wins}/{pair.ties}/{pair.losses}"),
                 Cell(formatting.value(metric, pair.detectable)),
@@ -99,38 +109,30 @@ def pairs_grid(comparison: Comparison) -> Grid:
         "deviation. Detectable: the smallest true difference this many queries would show with power 0.8 at α = 0.05.",
         *dict.fromkeys(f"{pair.metric}: {pair.note}." for pair in comparison.pairs if pair.note),
     ]
-    return Grid(headings, rows, notes=notes, text_columns=2)
+    if len(comparison.scores) > 2 and comparison.correction != "none":
+        notes.append("Intervals of single differences are not corrected for the number of pairs.")
+    if len(pairs) < len(comparison.pairs):
+        notes.append(
+            f"The best run against each other one, and neighbours: {len(pairs)} of {len(comparison.pairs)} pairs; "
+            "--verbose and files have all."
+        )
+    if comparison.unfit:
+        notes.append(f"Not compared, because broken: {', '.join(sorted(comparison.unfit))}.")
+    return Grid(headings, rows, notes=notes, text_columns=2, key_columns=2)
 
 
-def _size_bounds(pair: Pair, metric: Metric) -> str:
-    """Format the interval of the absolute difference, whose direction counts as positive."""
-    if pair.interval is None:
-        return ""
-    ends = [pair.interval.low, pair.interval.high]
-    low, high = ends if pair.difference >= 0 else [-end for end in reversed(ends)]
-    return f"[{_end(metric, low)}, {_end(metric, high)}]"
-
-
-def _end(metric: Metric, value: float) -> str:
-    return formatting.value(metric, value) if value >= 0 else formatting.signed(metric, value)
-
-
-def verdict(pair: Pair, comparison: Comparison) -> str:
-    """Return a sentence on which of two runs is better, or whether the data cannot tell."""
-    metric = comparison.scores[pair.a][pair.metric].metric
-    winner = pair.winner(comparison.alpha, metric.definition.direction)
-    size = f"{formatting.value(metric, abs(pair.difference))} {_size_bounds(pair, metric)}".rstrip()
-    if winner is not None:
-        loser = pair.a if winner == pair.b else pair.b
-        p = formatting.p_clause(pair.adjusted)
-        return f"{winner} beats {loser} on {pair.metric} by {size}, {p} {CORRECTIONS[comparison.correction]}."
-    if pair.note and pair.p != pair.p:
-        return f"On {pair.metric}, {pair.b} and {pair.a} differ by {size}, untested: {pair.note}."
-    could = formatting.value(metric, pair.detectable)
-    return (
-        f"On {pair.metric} the data cannot tell {pair.b} from {pair.a}: {formatting.signed(metric, pair.difference)}, "
-        f"p = {formatting.p_value(pair.adjusted)}; {pair.queries} queries could show a difference of {could}."
-    )
+def shown_pairs(comparison: Comparison, *, all_pairs: bool) -> list[Pair]:
+    """Return the pairs of a table; of three runs or more, each with the better run first, best pairs first."""
+    if len(comparison.scores) < 3:
+        return comparison.pairs
+    pairs = []
+    for metric in next(iter(comparison.scores.values())):
+        place = {run: at for at, run in enumerate(best_first(comparison.scores, metric))}
+        main = comparison.main_pairs(metric)
+        of_metric = [pair for pair in comparison.pairs if pair.metric == metric] if all_pairs else main
+        ordered = [pair if place[pair.b] < place[pair.a] else pair.reverse() for pair in of_metric]
+        pairs += sorted(ordered, key=lambda pair: (place[pair.b], place[pair.a]))
+    return pairs
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
@@ -143,9 +145,21 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "family": comparison.family,
         "alpha": comparison.alpha,
         "queries_left_out": comparison.reduced_to_common,
+        "verdict": verdicts(comparison),
+        "broken": [_flaw_json(flaw) for flaw in comparison.flaws],
         "pairs": [_pair_json(pair, comparison) for pair in comparison.pairs],
     }
     return content
+
+
+def _flaw_json(flaw: Flaw) -> dict[str, Any]:
+    return {
+        "run": flaw.run,
+        "answered": flaw.answered,
+        "queries": flaw.queries,
+        "retrieved_judged": not flaw.none_judged,
+        "compared": not flaw.unfit,
+    }
 
 
 def _pair_json(pair: Pair, comparison: Comparison) -> dict[str, Any]:

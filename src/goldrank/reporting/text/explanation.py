@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from goldrank.analysis.explanation import Explanation
@@ -30,7 +29,11 @@ _AGGREGATES = {
 def view(explanation: Explanation) -> View:
     """Return the explanation in all its forms."""
     return View(
-        lambda: _content(explanation), lambda: _rows(explanation), list, lambda: ["\n".join(_lines(explanation))]
+        lambda: _content(explanation),
+        lambda: _rows(explanation),
+        list,
+        lambda: ["\n".join(_lines(explanation))],
+        is_prose=True,
     )
 
 
@@ -45,36 +48,31 @@ def _lines(explanation: Explanation) -> list[str]:
         f"  range {definition.range}, {_BETTER[definition.direction]}; {_CUTOFFS[definition.cutoff]}; "
         f"{_AGGREGATES[definition.aggregate]}",
     ]
-    lines += _wrapped(f"source: {definition.cite}") if definition.cite else []
-    lines += _wrapped(definition.notes) if definition.notes else []
+    lines += [f"  source: {definition.cite}"] if definition.cite else []
+    lines += [f"  {definition.notes}"] if definition.notes else []
     if not definition.expected:
-        lines += _wrapped("Under ties=expected it is refused: the mean over all orders has no closed form.")
+        lines.append("  Under ties=expected it is refused: the mean over all orders has no closed form.")
     if definition.aliases:
         lines.append(f"  also written: {', '.join(definition.aliases)}")
     if foreign := foreign_names(definition.name):
-        lines += _wrapped("names of other tools: " + "; ".join(f"{name} is {read}" for name, read in foreign.items()))
+        lines.append("  names of other tools: " + "; ".join(f"{name} is {read}" for name, read in foreign.items()))
     if definition.parameters:
         lines += ["", "  variants:"]
         for parameter in definition.parameters:
             value = applied.parameters[parameter.name]
             now = "" if value is None else f" (here: {value})"
-            lines += _wrapped(f"{parameter.name} = {parameter.allowed}{now}: {parameter.doc}", indent=4)
+            lines.append(f"    {parameter.name} = {parameter.allowed}{now}: {parameter.doc}")
     if definition.tools:
         lines += ["", "  who prints which:"]
-        for tool, what in definition.tools:
-            lines += _wrapped(f"{tool}: {what}", indent=4)
+        lines += [f"    {tool}: {what}" for tool, what in definition.tools]
     if chosen is not None:
         lines += ["", f"  profile {chosen.name}: {chosen.title}"]
         for name, value in chosen.conventions.as_dict().items():
             meaning = CHOICES.get(name, {}).get(str(value), "")
             if value is not None:
-                lines += _wrapped(f"{name} = {value}" + (f": {meaning}" if meaning else ""), indent=4)
-        lines += _wrapped(chosen.notes) if chosen.notes else []
+                lines.append(f"    {name} = {value}" + (f": {meaning}" if meaning else ""))
+        lines += [f"  {chosen.notes}"] if chosen.notes else []
     return lines
-
-
-def _wrapped(text: str, indent: int = 2) -> list[str]:
-    return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * (indent + 2))
 
 
 def _content(explanation: Explanation) -> dict[str, Any]:

@@ -55,10 +55,10 @@ def p_clause(number: float, relation: str = "=") -> str:
     """Format a p-value for a sentence.
 
     >>> p_clause(0.04217), p_clause(0.04217, "≤"), p_clause(0.00001)
-    ('p = 0.042', 'p ≤ 0.042', 'p <0.001')
+    ('p = 0.042', 'p ≤ 0.042', 'p < 0.001')
     """
     written = p_value(number)
-    return f"p {written}" if written.startswith("<") else f"p {relation} {written}"
+    return f"p < {written[1:]}" if written.startswith("<") else f"p {relation} {written}"
 
 
 def heading(metric: Metric) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from goldrank.analysis.worst_queries import Miss, worst_queries
 from goldrank.reporting.text import comparison, formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.verdicts import measured_statement, verdicts
 from goldrank.reporting.text.views import View
 from goldrank.runs.run import Leaderboard, Leaderboards, MeasurementLeaderboard, RankingLeaderboard
 from goldrank.store import ResultKind
@@ -34,7 +35,19 @@ def leaderboard_view(board: Leaderboard, worst: int = 0) -> View:
         lambda: [_HEADINGS, *form.rows(board)],
         lambda: form.grids(board, worst),
         lambda: [results.warning_lines(board.warnings)],
+        tail=lambda: [board_verdict(board)],
     )
+
+
+def board_verdict(board: Leaderboard) -> str:
+    """Return the verdict on the models of a task by its first metric, a broken one first."""
+    if isinstance(board, RankingLeaderboard):
+        compared = board.comparison
+        return verdicts(compared)[next(iter(compared.scores[board.best.model]))]
+    assert isinstance(board, MeasurementLeaderboard)
+    metric = next(iter(board.scores[board.best.model]))
+    values = {model: values[metric] for model, values in board.scores.items() if metric in values}
+    return measured_statement(values, board.p_values, board.alpha, metric)
 
 
 def leaderboards_view(boards: Leaderboards, worst: int = 0) -> View:
@@ -45,16 +58,27 @@ def leaderboards_view(boards: Leaderboards, worst: int = 0) -> View:
         lambda: [_HEADINGS, *(row for view in views for row in view.rows()[1:])],
         lambda: [grid for view in views for grid in view.grids()],
         lambda: [text for view in views for text in view.lead()],
+        tail=lambda: [text for view in views for text in view.tail()],
     )
 
 
 def _ranking_grids(board: RankingLeaderboard, worst: int) -> list[Grid]:
     grid = comparison.scores_grid(board.comparison) if len(board.outcomes) > 1 else _single_grid(board)
+    notes = [*grid.notes, *_notes(board), _keys_line(board, list(board.comparison.scores))]
+    return [replace(grid, title=_title(board), notes=notes), *([_worst_grid(board, worst)] if worst else [])]
+
+
+def _title(board: Leaderboard) -> str:
+    return f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
+
+
+def _keys_line(board: Leaderboard, models: list[str]) -> str:
+    """Return the keys of the models, with the letters that stand for models in the table."""
     keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
-    rows = [[*row, Cell(keys[model])] for row, model in zip(grid.rows, board.comparison.scores, strict=True)]
-    title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
-    notes = [*grid.notes, *_notes(board)]
-    return [Grid([*grid.headings, "stored as"], rows, title, notes), *([_worst_grid(board, worst)] if worst else [])]
+    if len(models) == 1:
+        return f"Stored as {keys[models[0]]}."
+    marked = zip(formatting.letters(len(models)), models, strict=True)
+    return f"Stored as: {', '.join(f'{letter} {keys[model]}' for letter, model in marked)}."
 
 
 def _single_grid(board: RankingLeaderboard) -> Grid:
@@ -63,17 +87,25 @@ def _single_grid(board: RankingLeaderboard) -> Grid:
     headings = ["model", *(formatting.heading(score.metric) for score in scores.values())]
     notes = [
         results.basis_line(scores, intervals=True),
-        results.conventions_line(scores),
+        results.conventions_note(scores),
         *results.counts_lines([scores]),
     ]
-    return Grid(headings, [[Cell(scores.name), *cells]], notes=notes)
+    return Grid(headings, [[Cell(scores.name, name=scores.name), *cells]], notes=notes)
 
 
 def _notes(board: RankingLeaderboard) -> list[str]:
     """What was left out or mended, and what is not stored."""
     collection = board.data.collection
-    notes = [f"{len(board.data.item_ids)} items; text of an item: {board.data.text_rule}."]
-    notes += [f"Data: {remark.removesuffix('.')}." for remark in collection.remarks]
+    texts = f"{len(board.data.item_ids)} items; text of an item: {board.data.text_rule}."
+    if not collection.has_corpus:
+        texts = f"Gold alone, from {collection.source}: the corpus is not known."
+    elif not collection.has_texts:
+        texts = f"{len(board.data.item_ids)} items without texts."
+    notes = [texts]
+    if board.data.settings.chunk != "none":
+        chunks, chunking = len(board.data.in_chunks), board.data.settings.chunk
+        notes.append(f"Items are ranked by their best chunk; {chunking} cuts them into {chunks} chunks.")
+    notes += [f"Data: {remark.removesuffix('.')}." for remark in collection.notes]
     messages = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
     messages |= {warning.message for warning in board.quality.warnings}
     notes += [
@@ -86,7 +118,7 @@ def _notes(board: RankingLeaderboard) -> list[str]:
         first = next(iter(board.comparison.scores[board.best.model]))
         filtered = ", ".join(f"{model} {value:.4f}" for model, value in board.with_positives_filtered().items())
         notes.append(f"{first} with the other positives of a query filtered out of its rivals: {filtered}.")
-    empty_items, empty_queries = board.data.empty_texts
+    empty_items, empty_queries = board.data.empty_texts if collection.has_texts else (0, 0)
     if empty_items or empty_queries:
         notes.append(f"Empty texts: {empty_items} of the items, {empty_queries} of the queries.")
     if board.missing:
@@ -109,9 +141,9 @@ def _worst_grid(board: RankingLeaderboard, count: int) -> Grid:
     metric = next(iter(next(iter(board.comparison.scores.values()))))
     rows = [
         [
-            Cell(f"{miss.id}: {_shortened(miss.text)}"),
-            Cell("; ".join(f"{_rank(item.rank)} {item.title}" for item in miss.gold)),
-            Cell("; ".join(f"{item.rank}. {item.title}" for item in miss.above) or "–"),
+            Cell(f"{miss.id}: {_shortened(miss.text)}" if miss.text else miss.id),
+            Cell("; ".join(f"{_rank(item.rank)} {item.label}" for item in miss.gold)),
+            Cell("; ".join(f"{item.rank}. {item.label}" for item in miss.above) or "–"),
             Cell(f"{miss.value:.4f}"),
         ]
         for miss in _misses(board, count)
@@ -149,7 +181,7 @@ def _measurement_grids(board: MeasurementLeaderboard, worst: int) -> list[Grid]:
                 names, [beaten.translate(formatting.SUPERSCRIPTS)] + [""] * len(names), strict=False
             )
         ]
-        rows.append([Cell(f"{marks[outcome.model]} {outcome.model}"), *cells, Cell(outcome.stored.key)])
+        rows.append([Cell(f"{marks[outcome.model]} {outcome.model}", name=outcome.model), *cells])
     headline, first = next(iter(board.scores[board.best.model].items()))
     note = f"Superscripts: {headline} significantly better than that model's (paired, after Holm, "
     notes = [note + f"α = {board.alpha:g})."] if len(rows) > 1 else []
@@ -160,8 +192,8 @@ def _measurement_grids(board: MeasurementLeaderboard, worst: int) -> list[Grid]:
         f"{outcome.model}: {remark}." for outcome in board.outcomes for remark in outcome.remarks if remark not in known
     ]
     notes += [f"Not stored, and not measured: {', '.join(board.missing)}."] if board.missing else []
-    title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
-    return [Grid(["model", *names, "stored as"], rows, title, notes)]
+    notes.append(_keys_line(board, [outcome.model for outcome in board.outcomes]))
+    return [Grid(["model", *names], rows, _title(board), notes)]
 
 
 def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, Any]:
@@ -173,6 +205,7 @@ def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, An
         "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
         "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
         "missing": board.missing,
+        "verdict": board_verdict(board),
         "measured": {outcome.model: dict(outcome.stored.measured) for outcome in board.outcomes},
         "p_adjusted": [{"better": a, "worse": b, "p": p} for (a, b), p in board.p_values.items()],
     }
@@ -184,12 +217,13 @@ def _ranking_json(board: RankingLeaderboard, worst: int) -> dict[str, Any]:
         "warnings": [*(warning.to_dict() for warning in board.warnings), *compared.pop("warnings", ())],
         "task": board.task.name,
         "version": board.task.version,
-        "items": len(board.data.item_ids),
+        "items": len(board.data.item_ids) if board.data.collection.has_corpus else None,
         "data": board.data.collection.checksum,
-        "remarks": board.data.collection.remarks,
+        "remarks": list(board.data.collection.notes),
         "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
         "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
         "missing": board.missing,
+        "verdict": board_verdict(board),
         **compared,
     }
     if board.task.kind == "evalrank":

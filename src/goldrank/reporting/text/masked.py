@@ -23,6 +23,7 @@ from goldrank.masked.scoring.strata import split_by
 from goldrank.reporting.render.themes import short_name
 from goldrank.reporting.text import comparison, results
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.verdicts import statements
 from goldrank.reporting.text.views import View
 from goldrank.runs.masked_results import MaskedPredictions, MaskedResult
 from goldrank.scoring import Bootstrap, Score
@@ -66,8 +67,9 @@ def _predictions_view(predictions: MaskedPredictions) -> View:
     grid_rows = []
     for outcome in predictions:
         cells = [_summary_cell(entry) for entry in outcome.stored.summary.values()]
-        grid_rows.append([Cell(outcome.model), *cells, Cell(outcome.stored.key)])
+        grid_rows.append([Cell(outcome.model, name=outcome.model), *cells])
     notes = [f"{outcome.model}: {remark}." for outcome in predictions for remark in outcome.remarks]
+    notes += [f"Stored as: {', '.join(f'{outcome.model} {outcome.stored.key}' for outcome in predictions)}."]
     headings = [f"{label(metric)}↑" for metric in predictions[0].stored.summary]
     return View(
         lambda: {
@@ -84,7 +86,7 @@ def _predictions_view(predictions: MaskedPredictions) -> View:
             ],
         },
         lambda: [["model", "key", "metric", "value", "low", "high"], *rows],
-        lambda: [Grid(["model", *headings, "stored as"], grid_rows, notes=notes)],
+        lambda: [Grid(["model", *headings], grid_rows, notes=notes)],
     )
 
 
@@ -121,7 +123,7 @@ def pairs_grids(compared: Mapping[str, Mapping[str, Comparison]]) -> dict[str, G
         headings = beside_each(grid.headings, [f"{heading}, {second}" for heading in other.headings])
         rows = [beside_each(ours, theirs) for ours, theirs in zip(grid.rows, other.rows, strict=True)]
         notes = [f"Columns without the name of a reading are of the reading {first}.", *grid.notes]
-        grids[level] = Grid(headings, rows, notes=notes, text_columns=grid.text_columns)
+        grids[level] = replace(grid, headings=headings, rows=rows, notes=notes)
     return grids
 
 
@@ -142,7 +144,9 @@ def levels_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
         rows += [[*head, Cell("margin↑"), *margins], [*head, Cell("ECE↓"), *errors]]
     # Details on the line of their value keep many rows readable.
     rows = [[replace(cell, text=f"{cell.text} {cell.detail}".rstrip(), detail="") for cell in row] for row in rows]
-    return Grid(["level", "n", "measure", *readings], rows, title=name, notes=_notes(scores, how), text_columns=3)
+    return Grid(
+        ["level", "n", "measure", *readings], rows, title=name, notes=_notes(scores, how), text_columns=3, key_columns=3
+    )
 
 
 def group_grids(table: GroupTable) -> list[Grid]:
@@ -168,7 +172,7 @@ def group_grids(table: GroupTable) -> list[Grid]:
                 name, cells = "", [""] * len(cells)
         title = f"{short_name(table.title, _LONGEST_NAME)} ({place}): groups of the reading {profile}"
         headings = ["group", "guesses by mask", "sum", "share", profile, *others]
-        grids.append(Grid(headings, rows, title=title, text_columns=2))
+        grids.append(Grid(headings, rows, title=title, text_columns=2, key_columns=2))
     return grids
 
 
@@ -328,11 +332,9 @@ def level_headings(scores: MaskedScores) -> list[str]:
 def verdicts(compared: Mapping[str, Mapping[str, Comparison]]) -> list[str]:
     """Return the verdicts on accuracy at each level, in each reading."""
     return [
-        f"By {level}, {profile}: {comparison.verdict(pair, levels[level])}".replace("hits@1", label("hits@1"))
+        f"By {level}, {profile}: {statements(levels[level])['hits@1']}".replace("hits@1", label("hits@1"))
         for level in LEVELS
         for profile, levels in compared.items()
-        for pair in levels[level].pairs
-        if pair.metric == "hits@1"
     ]
 
 

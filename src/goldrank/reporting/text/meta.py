@@ -30,6 +30,7 @@ def as_json(result: MetaResult) -> dict[str, Any]:
     return {
         "verdicts": result.verdicts(),
         "warnings": list(result.warnings),
+        "reading": result.table.reading,
         "kind": result.kind,
         "models": result.models,
         "families": result.families,

@@ -16,24 +16,45 @@ import numpy as np
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning
 from goldrank.escaping import escape_cell, escape_json
-from goldrank.metrics import Metric
+from goldrank.metrics import find_profile
 from goldrank.reporting.text import formatting
-from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.grids import Cell, Grid, Note
 from goldrank.reporting.text.views import View
-from goldrank.scoring import Score, Scores, all_warnings, have_same_queries
+from goldrank.scoring import Score, Scores, all_warnings, have_same_queries, share_resamples
 from goldrank.stats import Interval
 
 
 def conventions_line(scores: Scores) -> str:
     """Return the conventions, with the parameters of the metrics, in one line."""
     parts = [f"{name}={value}" for name, value in scores.conventions.as_dict().items() if value is not None]
-    parts += [written for metric in scores.applied if (written := _parameters(metric))]
+    parts += [_written(metric.name, metric.parameters) for metric in scores.applied if _set(metric.parameters)]
     return f"Profile {scores.profile.name}: " + ", ".join(dict.fromkeys(parts)) + "."
 
 
-def _parameters(metric: Metric) -> str:
-    shown = [f"{name}={value}" for name, value in metric.parameters.items() if value is not None]
-    return f"{metric.name}({', '.join(shown)})" if shown else ""
+def conventions_note(scores: Scores) -> Note:
+    """Return the conventions as a note, whose brief form names those that are not standard."""
+    standard = find_profile("standard")
+    usual, own = standard.conventions.as_dict(), scores.conventions.as_dict()
+    special = [f"{name}={value}" for name, value in own.items() if value not in (usual[name], None)]
+    number = len(_set(own))
+    for metric, applied in zip(scores.metrics, scores.applied, strict=True):
+        parameters, number = applied.parameters, number + len(_set(applied.parameters))
+        expected = standard.apply(metric, scores.conventions.relevance_level).parameters
+        if other := {name: value for name, value in _set(parameters).items() if value != expected[name]}:
+            special.append(_written(applied.name, other))
+    profile = (
+        "Standard conventions" if scores.profile is standard else f"Profile {scores.profile.name}: standard conventions"
+    )
+    different = f" except {', '.join(dict.fromkeys(special))}" if special else ""
+    return Note(conventions_line(scores), f"{profile}{different}; --verbose shows all {number}.")
+
+
+def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _written(metric: str, parameters: Mapping[str, Any]) -> str:
+    return f"{metric}({', '.join(f'{name}={value}' for name, value in _set(parameters).items())})"
 
 
 def warning_lines(warnings: Sequence[DataWarning]) -> str:
@@ -91,11 +112,7 @@ def basis_line(scores: Scores, *, intervals: bool, others: Sequence[Scores] = ()
     """Return the number of queries and the kind of intervals; *others* are in the same table."""
     counts = [each.counts.queries for each in (scores, *others)]
     line = f"{counts[0]} queries" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)} queries"
-    undefined = {
-        str(score.metric): left
-        for score in scores.values()
-        if (left := sum(math.isnan(value) for value in score.values.tolist()))
-    }
+    undefined = {str(score.metric): left for score in scores.values() if (left := int(np.isnan(score.values).sum()))}
     line += "".join(f", {count} of them undefined for {metric}" for metric, count in undefined.items())
     if intervals:
         how = scores.bootstrap
@@ -113,6 +130,8 @@ def score_grid(
 ) -> Grid:
     """Return a table of runs by metrics with means and intervals; the best is bold if all have the same queries."""
     first = all_scores[0]
+    if intervals:
+        share_resamples(all_scores)
     comparable = have_same_queries(all_scores)
     names = list(first)
     cells = {
@@ -127,7 +146,7 @@ def score_grid(
     }
     labels = labels or {scores.name: scores.name for scores in all_scores}
     basis = basis_line(first, intervals=intervals, others=all_scores[1:])
-    notes = [basis, conventions_line(first), *counts_lines(all_scores)]
+    notes = [basis, conventions_note(first), *counts_lines(all_scores)]
     queries = [] if comparable else [Cell(str(scores.counts.queries)) for scores in all_scores]
     headings = {name: formatting.heading(first[name].metric) for name in names}
     if len(all_scores) == 1:
@@ -140,7 +159,11 @@ def score_grid(
         rows = [[Cell("queries"), *queries], *rows] if queries else rows
         return Grid(["metric", *(labels[scores.name] for scores in all_scores)], rows, notes=notes)
     rows = [
-        [Cell(labels[scores.name]), *queries[place : place + 1], *(cells[scores.name, name] for name in names)]
+        [
+            Cell(labels[scores.name], name=scores.name),
+            *queries[place : place + 1],
+            *(cells[scores.name, name] for name in names),
+        ]
         for place, scores in enumerate(all_scores)
     ]
     return Grid(["run", *(["queries"] if queries else []), *headings.values()], rows, notes=notes)
@@ -181,6 +204,8 @@ def per_query_grid(scores: Scores) -> Grid:
 def scores_json(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> dict[str, Any]:
     """Return the scores as JSON data: warnings, the profile with its conventions, and the runs."""
     first = all_scores[0]
+    if intervals:
+        share_resamples(all_scores)
     return {
         "warnings": [warning.to_dict() for warning in all_warnings(all_scores)],
         "profile": first.profile.name,

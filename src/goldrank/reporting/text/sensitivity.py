@@ -116,7 +116,9 @@ def _one_model(of_model: ModelSensitivity) -> Grid:
     ]
     rows.append([Cell("moves by"), Cell("", "of the first"), *swings])
     note = "The same model and texts: what moves is due to the similarity and the transform alone. The best is in bold."
-    return Grid(["similarity", "transform", *of_model.evaluators], rows, of_model.model, [note], text_columns=2)
+    return Grid(
+        ["similarity", "transform", *of_model.evaluators], rows, of_model.model, [note], text_columns=2, key_columns=2
+    )
 
 
 def _cell(reading: HeadlineReading, best: bool, place: str = "") -> Cell:
@@ -137,7 +139,7 @@ def _values(result: Sensitivity) -> Iterator[Grid]:
             rows.append([Cell(variant.similarity), Cell(variant.transform), *cells])
         notes = ["In brackets the model's place under the setting; the best is in bold."]
         headings = ["similarity", "transform", *(each.model for each in result.models)]
-        yield Grid(headings, rows, name, notes, text_columns=2)
+        yield Grid(headings, rows, name, notes, text_columns=2, key_columns=2)
 
 
 def _orders(result: Sensitivity) -> Iterator[Grid]:
@@ -169,7 +171,7 @@ def _orders(result: Sensitivity) -> Iterator[Grid]:
     if len(shown) < len(result.orders):
         notes.append("Settings that differ in both similarity and transform are compared in JSON and CSV.")
     headings = ["evaluator", "change", "order", "tau", "kept", "swaps", "significant"]
-    yield Grid(headings, rows, "Does the change reorder the models?", notes, text_columns=3)
+    yield Grid(headings, rows, "Does the change reorder the models?", notes, text_columns=3, key_columns=2)
 
 
 def _answer(order: OrderAgreement) -> str:
@@ -195,7 +197,7 @@ def _swaps(result: Sensitivity) -> Iterator[Grid]:
             "By how much the first model is better, before and after the change; p is the larger of both, after Holm."
         ]
         headings = ["evaluator", "change", "before the change", "swap", "before", "after", "p"]
-        yield Grid(headings, rows, "Models that swap", notes, text_columns=4)
+        yield Grid(headings, rows, "Models that swap", notes, text_columns=4, key_columns=3)
 
 
 def _difference(difference: Difference) -> Cell:
@@ -230,7 +232,8 @@ def _bands(result: Sensitivity) -> Iterator[Grid]:
         level = result.measures.bootstrap.level
         notes.append(f"Changes are from {result.variants[0]}, paired, with {level:.0%} intervals, not corrected.")
         title = f"{evaluator} of {model}, by gold score"
-        yield Grid(["gold score", "setting", what, *headings], rows, title, notes * (last[evaluator] == model), 2)
+        shown = notes * (last[evaluator] == model)
+        yield Grid(["gold score", "setting", what, *headings], rows, title, shown, text_columns=2, key_columns=2)
 
 
 def _band_cells(reading: BandReading) -> list[Cell]:

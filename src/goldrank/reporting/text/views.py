@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import html
-import shutil
-import textwrap
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from goldrank.errors import MissingExtraError
 from goldrank.escaping import escape_text
 from goldrank.presentation import Result
-from goldrank.reporting.text.grids import Grid, render
+from goldrank.reporting.text.grids import Grid, Layout, render
+from goldrank.terminal import PROSE, encodable, output_width, wrap
 
 if TYPE_CHECKING:
     import pandas
@@ -33,6 +33,10 @@ class View:
     """Tables for people."""
     lead: Callable[[], list[str]] = list
     """Paragraphs above the tables, such as warnings and verdicts."""
+    is_prose: bool = False
+    """Whether the paragraphs are wrapped in files and pipes too."""
+    tail: Callable[[], list[str]] = list
+    """Paragraphs below the tables, such as the verdict of a leaderboard."""
 
     def to_dict(self) -> Any:
         """Return everything unrounded as JSON can hold it: undefined numbers are None."""
@@ -40,32 +44,44 @@ class View:
 
         return plain(self.content())
 
-    def render(self, look: str) -> str:
-        """Return the result as ``table``, ``json``, ``csv``, ``markdown`` or ``latex``."""
+    def render(self, look: str, layout: Layout = Layout()) -> str:  # noqa: B008 - frozen
+        """Return the result as ``table``, ``json``, ``csv``, ``markdown`` or ``latex``; *layout* is that of a table."""
         from goldrank.reporting.text import results
 
         if look == "json":
             return results.to_json(self.content())
         if look == "csv":
             return results.to_csv(self.rows())
-        lead = self.lead() if look == "table" else []
-        return "\n\n".join(filter(None, [*lead, render(self.grids(), look)]))
+        lead, tail = (
+            [self._wrapped(encodable(text, layout.encoding), layout.width) for text in paragraphs]
+            if look == "table"
+            else []
+            for paragraphs in (self.lead(), self.tail())
+        )
+        return "\n\n".join(filter(None, [*lead, render(self.grids(), look, layout), *tail]))
+
+    def _wrapped(self, paragraph: str, width: int | None) -> str:
+        if width is None and not self.is_prose:
+            # In a file or a pipe, where other programs may look for it, a sentence stays on one line.
+            return paragraph
+        return "\n".join(wrap(paragraph, min(width or PROSE, PROSE), hanging="  "))
 
     def to_text(self) -> str:
         """Return plain text at most as wide as the terminal."""
-        width = max(_NARROWEST, min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST))
-        lead = [
-            "\n".join(part for line in escape_text(paragraph).splitlines() for part in _wrap(line, width))
-            for paragraph in self.lead()
-        ]
-        return "\n\n".join(filter(None, [*lead, render(self.grids(), "table", width)]))
+        width = max(_NARROWEST, min(output_width(sys.stdout) or _WIDEST, _WIDEST))
+        lead, tail = (
+            [self._wrapped(escape_text(paragraph), width) for paragraph in paragraphs]
+            for paragraphs in (self.lead(), self.tail())
+        )
+        return "\n\n".join(filter(None, [*lead, render(self.grids(), "table", Layout(width)), *tail]))
 
     def to_html(self) -> str:
         """Return HTML in which everything that comes from data is escaped."""
-        lead = [
-            f'<div style="white-space: pre-wrap">{html.escape(escape_text(text))}</div>' for text in self.lead() if text
-        ]
-        return "\n".join(filter(None, [*lead, render(self.grids(), "html")]))
+        lead, tail = (
+            [f'<div style="white-space: pre-wrap">{html.escape(escape_text(text))}</div>' for text in texts if text]
+            for texts in (self.lead(), self.tail())
+        )
+        return "\n".join(filter(None, [*lead, render(self.grids(), "html"), *tail]))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a data frame."""
@@ -80,11 +96,6 @@ class View:
 def view_rows(rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid]) -> View:
     """Return the view of rows with the same columns; *grid* creates the table for people."""
     return View(lambda: rows, lambda: [list(rows[0]), *(list(row.values()) for row in rows)], lambda: [grid()])
-
-
-def _wrap(line: str, width: int) -> list[str]:
-    indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(line, width, subsequent_indent=indent) or [""]
 
 
 _MODULES = {

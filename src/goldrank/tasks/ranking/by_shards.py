@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from goldrank.data.collections.records import count_documents
-from goldrank.encoders.base import Encoder, Fitted
+from goldrank.encoders.base import Encoder, Fitted, can_resume, is_live
 from goldrank.index.base import checked_similarity
 from goldrank.index.sharded.index import ShardedIndex
 from goldrank.io.formats.vector_shards import GROUP_ROWS, VectorShard, write_vectors
@@ -36,7 +36,11 @@ from goldrank.tasks.ranking.shard_encoding import (
     work_digest,
 )
 from goldrank.tasks.ranking.sharding import Sharding
+from goldrank.vectors.cache import reuses_vectors
 from goldrank.vectors.transforms import Pipeline
+
+_FINISHED = "finished"
+"""The file that marks the vectors of a live model as those of an evaluation that has ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,18 @@ class Jobs:
     def remove(self) -> None:
         """Remove them."""
         self.index.forget()
+
+
+@dataclass(frozen=True, eq=False)
+class LiveShards:
+    """The vectors of a live model in the shared folder, which no later evaluation uses once this one is stored."""
+
+    shards: list[VectorShard]
+
+    def remove(self) -> None:
+        """Mark them; they are removed later, because the rankings may still be computed from them."""
+        for folder in {shard.path.rpartition("/")[0] for shard in self.shards}:
+            write_whole(join(folder, _FINISHED), lambda stream: stream.write(b""))
 
 
 def rank_in_shards(encoder: Encoder, data: RankingData, sharding: Sharding) -> Ranked:
@@ -87,7 +103,8 @@ def rank_in_shards(encoder: Encoder, data: RankingData, sharding: Sharding) -> R
     run, hits = ranked(index, sides, None, data)
     if not hasattr(encoder, "by"):
         encode.truncated["item"] = truncated_in(shards)
-    return Ranked(run, hits, tuple(pipeline.notes), tuple(encode.warnings()), (Jobs(index),))
+    checkpoints = (Jobs(index), LiveShards(shards)) if is_live(encoder) else (Jobs(index),)
+    return Ranked(run, hits, tuple(pipeline.notes), tuple(encode.warnings()), checkpoints)
 
 
 def _why_local(encoder: Encoder, data: RankingData) -> str | None:
@@ -118,6 +135,9 @@ def _vector_shards(encode: Encoding, data: RankingData, sharding: Sharding) -> l
     folder = join(sharding.folder, "vectors", digest)
     if getattr(encoder, "by", None) == "id":
         return _existing_shards(encoder, data) or list(_look_up(encode, data, sharding, folder))
+    stale = not can_resume(encoder) or exists(join(folder, _FINISHED))
+    if is_live(encoder) and stale and not reuses_vectors(encoder) and exists(folder):
+        remove_tree(folder)
     texts = join(sharding.folder, "texts", digest)
     shards = encode_shards(encoder, _text_shards(data, sharding, texts), folder, sharding.engine)
     if exists(texts):

@@ -13,12 +13,13 @@ from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.engines.base import usable_cores
 from goldrank.errors import DataWarning, shorten
 from goldrank.hits import Floats, Hits, Ints, Run
-from goldrank.index.base import Similarity, build, checked_similarity
+from goldrank.index.base import Index, Similarity, build, checked_similarity
 from goldrank.index.exact.index import ExactIndex, exact_index
-from goldrank.index.exact.vectors import spread
+from goldrank.index.exact.vectors import is_mapped, spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.metrics import find_profile
 from goldrank.scoring import HitCounter, resolve_conventions
+from goldrank.tasks.ranking.chunks import MOST_RESULTS
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
 from goldrank.tasks.ranking.evaluation import Ranked
@@ -32,8 +33,6 @@ from goldrank.tasks.ranking.self_matches import hits_beside_own, rows_by_name
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import FIT_ON, Pipeline
 
-MOST_RESULTS = 20_000_000
-"""Up to this many results in all, full rankings are kept; beyond, gold is counted and the top computed on demand."""
 _TOP = 1000
 EXACT = ("exact", "cuda")
 """The indexes that count the exact ranks of gold over all items."""
@@ -43,13 +42,16 @@ _CHECKED_AT_ONCE = 1 << 14
 
 def rank_by_vectors(encoder: Encoder, data: RankingData) -> Ranked:
     """Rank by vectors; the result has hits if gold was counted over all items without ranking them."""
-    encode = Encoding.of(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
     if data.settings.scoring != "single":
-        return _rank_pieces(encode, data)
+        return _rank_pieces(Encoding.of(encoder, data.item_texts if isinstance(encoder, Fitted) else ()), data)
     by_id = getattr(encoder, "by", None) == "id"
     vocabulary = Vocabulary.of(encoder, data)
-    batches = [data.item_ids] if by_id else data.item_batches()
-    items = _stacked((encode(batch, "item") for batch in batches), len(data.item_ids))
+    if isinstance(encoder, Fitted):
+        encode, items = Encoding.fitted(encoder, data.item_texts)
+    else:
+        encode = Encoding.of(encoder, ())
+        batches = [data.item_ids] if by_id else data.item_batches()
+        items = _stacked((encode(batch, "item") for batch in batches), len(data.item_ids))
     own_rows = rows_of(data.query_ids, data.item_ids) if data.queries_are_items else None
     queries = encoded_queries(encode, data) if own_rows is None else items[own_rows]
     sides = Sides(items, data.item_ids, queries, data.query_ids)
@@ -60,7 +62,10 @@ def rank_by_vectors(encoder: Encoder, data: RankingData) -> Ranked:
     sides, remarks = _transformed(sides, vocabulary, encode, data)
     warnings = (*encode.warnings(), *(_zero_vectors(sides, encode) if data.settings.similarity == "cosine" else ()))
     run, hits = _searched(sides, vocabulary, data, owned=encode.gives_copies)
-    return Ranked(run, hits, tuple(remarks), warnings)
+    if data.chunks is not None and data.settings.index not in EXACT:
+        searched = data.chunks.enough(data.depth)
+        remarks.append(f"documents are ranked by the best of the {searched} chunks that {data.settings.index} found")
+    return Ranked(run, hits, (*remarks, *encode.remarks), warnings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +116,7 @@ def encoded_queries(encode: Encoding, data: RankingData) -> Any:
 
 def _query_side(data: RankingData) -> Side:
     # Articles that serve as queries are encoded as items: a prompt meant for questions would set them apart.
-    return "item" if data.collection.related else "query"
+    return "item" if data.related else "query"
 
 
 def _stacked(parts: Iterable[Any], count: int) -> Any:
@@ -165,12 +170,12 @@ def fitting_rows(sides: Sides, encode: Encoding, data: RankingData) -> Any:
 
         return encode(read_texts(policy).texts, "item", role="fitting")
     refuse_training_texts(policy)
-    if not data.collection.related:
+    if not data.related:
         return sides.queries if policy == "evaluated" else sides.items
     if policy == "evaluated":
         return sides.items
     evaluated = set(data.collection.gold.queries)
-    corpus = sides.items[[row for row, item in enumerate(sides.item_ids) if item not in evaluated]]
+    corpus = sides.items[[row for row, item in enumerate(sides.item_ids) if data.document_of(item) not in evaluated]]
     if corpus.shape[0] < 2:
         raise without_unevaluated_articles()
     return corpus
@@ -192,7 +197,7 @@ def _searched(
     similarity = checked_similarity(settings.similarity)
     if settings.index not in EXACT:
         index = build(settings.index, sides.items, sides.item_ids, similarity)
-        run = index.top_k(sides.queries, min(data.depth, len(sides.item_ids)), query_ids=ids)
+        run = _top(index, sides, min(data.depth, len(sides.item_ids)), data)
         return run, _of_known(left_out, data, run)
     items, queries = sides.items, sides.queries
     if similarity == "cosine" and not hasattr(items, "tocsr") and not is_mapped(items):
@@ -225,19 +230,29 @@ def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, data: R
     """
     depth, queries, ids = data.depth, sides.queries, sides.query_ids
     if not counts_gold(data, len(ids)):
-        run = exact.top_k(queries, depth, query_ids=ids)
+        run = _top(exact, sides, depth, data)
         return run, _of_known(left_out, data, run)
     if data.collection.related:
         hits = hits_beside_own(exact, sides.items, queries, ids, data.gold)
     else:
         hits = exact.exact_hits(queries, data.gold, query_ids=ids)
-    run = Run.deferred(lambda: exact.top_k(queries, min(_TOP, depth), query_ids=ids))
+    run = Run.deferred(lambda k: exact.top_k(queries, k, query_ids=ids), min(_TOP, depth))
     return run, hits if left_out is None else left_out.settle(data, hits)
+
+
+def _top(index: Index, sides: Sides, depth: int, data: RankingData) -> Run:
+    """Return the best *depth* items of each query, or the best documents if the items are chunks."""
+    queries, ids = sides.queries, sides.query_ids
+    if data.chunks is None:
+        return index.top_k(queries, depth, query_ids=ids)
+    return data.chunks.best_of_parts(
+        lambda part, enough: index.top_k(queries[part], enough, query_ids=ids[part]), len(ids), depth
+    )
 
 
 def counts_gold(data: RankingData, queries: int) -> bool:
     """Return whether exact ranks of the gold are counted, because full rankings are not kept."""
-    return data.task.kind == "evalrank" or data.depth * queries > MOST_RESULTS
+    return data.chunks is None and (data.task.kind == "evalrank" or data.depth * queries > MOST_RESULTS)
 
 
 def _of_known(left_out: Vocabulary | None, data: RankingData, run: Run) -> Hits | None:
@@ -252,13 +267,6 @@ def rows_of(names: list[str], ids: list[str]) -> Any:
     """Return the position of each name among the ids."""
     row = rows_by_name(names, ids)
     return np.array([row[name] for name in names], np.int64)
-
-
-def is_mapped(vectors: Any) -> bool:
-    """Return True if the vectors are memory-mapped."""
-    while vectors is not None and not isinstance(vectors, np.memmap):
-        vectors = getattr(vectors, "base", None)
-    return vectors is not None
 
 
 def _unit_rows(vectors: Any, owned: bool) -> Any:
@@ -304,7 +312,8 @@ def _rank_pieces(encode: Encoding, data: RankingData) -> Ranked:
     scores = multivector_scores(queries, items, scoring)
     run = best_of(scores, data.query_ids, data.item_ids, data.depth)
     pieces = "sentences" if scoring == "sdr" else "sections"
-    return Ranked(run, warnings=tuple(encode.warnings(f"{pieces} of items", f"{pieces} of queries")))
+    warnings = tuple(encode.warnings(f"{pieces} of items", f"{pieces} of queries"))
+    return Ranked(run, remarks=encode.remarks, warnings=warnings)
 
 
 def best_of(scores: Any, query_ids: list[str], item_ids: list[str], depth: int) -> Run:

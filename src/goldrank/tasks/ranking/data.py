@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goldrank.data.chunking import Chunking
 from goldrank.data.collections import Collection, Document
 from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError
 from goldrank.hits import Gold
+from goldrank.index.base import find_index_kind
 from goldrank.store import Store
-from goldrank.store.texts import MOST_ITEMS, Text
+from goldrank.store.texts import MOST_ITEMS
 from goldrank.tasks.presets import find_preset
+from goldrank.tasks.ranking.chunks import Chunks, refuse_unfit_for_chunks
 from goldrank.tasks.ranking.data_quality import DataQuality, inspect_data
 from goldrank.tasks.ranking.evaluation import RankingEvaluation
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
+from goldrank.vectors.cache import measure_seconds
 
 if TYPE_CHECKING:
     from goldrank.tasks.ranking.models import Model
@@ -67,6 +71,10 @@ class RankingData:
     settings: Settings
     sharding: Sharding | None = None
     """The engine that encodes and searches instead of this process; it has no effect on the result."""
+    chunks: Chunks | None = None
+    """The items are chunks of the documents of the task, which are ranked by their best chunk."""
+    related: bool = False
+    """Whether the documents of the task are also the queries."""
 
     @classmethod
     def load(cls, task: RankingTask, settings: Settings, sharding: Sharding | None = None) -> RankingData:
@@ -80,7 +88,7 @@ class RankingData:
             sample = sorted(rng.choice(len(gold), settings.limit, replace=False).tolist())
             rows = gold.to_dict()
             gold = Gold({name: rows[name] for name in (gold.queries[number] for number in sample)})
-        data = cls(task, collection, gold, settings, sharding)
+        data = cls(task, collection, gold, settings, sharding, related=collection.related)
         return data if settings.preset is None else replace(data, settings=data._under_preset())
 
     def _under_preset(self) -> Settings:
@@ -97,8 +105,8 @@ class RankingData:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What was left out or repaired while reading."""
-        return self.collection.remarks
+        """What the columns were read as, and what was left out or repaired."""
+        return self.collection.notes
 
     @property
     def split(self) -> str | None:
@@ -114,14 +122,30 @@ class RankingData:
         """Return whether a setting can change the result of *model*."""
         if setting == "oov":
             return model.uses_vectors and self.settings.scoring == "single" and model.may_know_words
+        if setting == "chunk":
+            return model.reads_items
         if setting in ("text", "query_text"):
             return self.settings.rerank is not None or not model.reads_ids
         return model.uses_vectors or setting not in _VECTOR_SETTINGS
 
     def check(self, model: Model) -> None:
         """Raise InputError if *model* cannot be evaluated, as far as can be told before any work."""
+        if not self.collection.has_texts and model.needs_texts:
+            holds, remedy = "judgements", "give a folder that holds the texts as well (corpus.jsonl, queries.jsonl and "
+            remedy += "qrels/test.tsv, or another layout of goldrank list collections), or evaluate run files with -m "
+            remedy += "run:FILE or vectors with -m vectors:FILE"
+            if self.collection.has_corpus:
+                holds = "class labels"
+                remedy = "name its column of texts with -t 'classes:FILE(text=NAME)', or evaluate vectors: vectors:FILE"
+            raise InputError(
+                f"{model.spec} needs the texts of queries and items, and this file holds {holds} only",
+                where=self.collection.source,
+                remedy=remedy,
+            )
         # Queries without a text are reported here, not after an hour of encoding.
         self.query_documents  # noqa: B018
+        if self.settings.chunk != "none":
+            refuse_unfit_for_chunks(self)
         model.check(self)
 
     def inspect(self) -> DataQuality:
@@ -130,16 +154,16 @@ class RankingData:
 
     def evaluate(self, model: Model) -> RankingEvaluation:
         """Rank the items for every query with a loaded model."""
-        started = time.perf_counter()
-        ranked = model.rank(self)
-        return RankingEvaluation(self, model, ranked, time.perf_counter() - started)
+        with measure_seconds() as elapsed:
+            ranked = model.rank(self)
+        return RankingEvaluation(self, model, ranked, elapsed.seconds)
 
     def save_texts(self, store: Store) -> None:
         """Store the texts of queries and items beside the results, once for each data set."""
-        texts = store.texts(self.checksum)
+        texts = store.texts(self.checksum) if self.collection.has_texts else None
         if texts is None or texts.is_saved or len(self.item_ids) > MOST_ITEMS:
             return
-        texts.save(*(map(_stored_text, part) for part in (self.collection.queries, self.collection.items)))
+        texts.save(self.collection.queries, self.collection.items)
 
     @property
     def preset_profile(self) -> str | None:
@@ -153,9 +177,9 @@ class RankingData:
         return self.collection.items.ids
 
     @cached_property
-    def corpus(self) -> Corpus:
-        """The ids of all items as a set, made for looking up the gold."""
-        return Corpus(self.item_ids, self.gold.columns.items)
+    def corpus(self) -> Corpus | None:
+        """The ids of all items as a set, made for looking up the gold; None if the corpus is not known."""
+        return Corpus(self.item_ids, self.gold.columns.items) if self.collection.has_corpus else None
 
     @property
     def text_rule(self) -> TextRule:
@@ -167,12 +191,25 @@ class RankingData:
         """How queries become texts: like items if they are items, unless the settings say otherwise."""
         if self.settings.query_text is not None:
             return self.settings.query_text
-        return self.text_rule if self.collection.related else self.task.query_text
+        return self.text_rule if self.related else self.task.query_text
 
     @property
     def queries_are_items(self) -> bool:
         """Whether a query has the same text as the item with its id, so that one vector serves both."""
-        return self.collection.related and self.query_rule == self.text_rule
+        return self.related and self.chunks is None and self.query_rule == self.text_rule
+
+    @cached_property
+    def in_chunks(self) -> RankingData:
+        """The same data with the chunks of the settings as its items; itself if documents are ranked whole."""
+        if self.settings.chunk == "none":
+            return self
+        chunks = Chunks.of(self.collection.items, Chunking.parse(self.settings.chunk))
+        collection = replace(self.collection, items=chunks.items)
+        return replace(self, collection=collection, settings=replace(self.settings, chunk="none"), chunks=chunks)
+
+    def document_of(self, item: str) -> str:
+        """Return the document of an item: itself, or what it is a chunk of."""
+        return item if self.chunks is None else self.chunks.document(item)
 
     @cached_property
     def query_documents(self) -> list[Document]:
@@ -221,10 +258,16 @@ class RankingData:
 
     @property
     def depth(self) -> int:
-        """How many items of each ranking are kept."""
-        depth = self.settings.depth if self.settings.depth is not None else self.task.depth
-        items = len(self.item_ids)
+        """How many items of each ranking are kept; of run files on gold alone all, unless the settings limit them."""
+        known = self.collection.has_corpus
+        depth = self.task.depth if self.settings.depth is None and known else self.settings.depth
+        items = len(self.item_ids) if known else sys.maxsize
         return items if depth is None or isinstance(depth, str) else min(depth, items)
+
+    @property
+    def counted_depth(self) -> int:
+        """How many items are stored of each ranking if the ranks of the gold were counted over all items."""
+        return self.depth if self.settings.depth is not None else min(self.task.shown, self.depth)
 
     @property
     def oov(self) -> str:
@@ -234,17 +277,29 @@ class RankingData:
     @cached_property
     def empty_texts(self) -> tuple[int, int]:
         """The numbers of items and of queries with an empty text."""
-        # One at a time: a batch of long texts would take more memory than all ids.
-        held = self.__dict__.get("item_texts")
-        texts = held if held is not None else map(self.text_rule.text, self.collection.items)
-        return sum(not text.strip() for text in texts), sum(not text.strip() for text in self.query_texts)
+        # Of streamed items one at a time: a batch of long texts would take more memory than all ids.
+        streamed = self.collection.items.streamed and "item_texts" not in self.__dict__
+        texts = map(self.text_rule.text, self.collection.items) if streamed else self.item_texts
+        return _count_empty(texts), _count_empty(self.query_texts)
 
     def inputs(self, model: Model) -> dict[str, Any]:
         """Return everything that decides the result of *model*."""
         inputs = {**self.data_inputs(), "model": model.spec, "model_identity": model.identity}
+        if not model.reads_items:
+            inputs.pop("chunk", None)
+        if model.encoder is not None and self.counted_depth < self.depth:
+            inputs["counted_depth"] = self.counted_depth
         if not model.uses_vectors:
             inputs = {name: value for name, value in inputs.items() if name not in _VECTOR_SETTINGS}
         return inputs
+
+    def is_live(self, model: Model) -> bool:
+        """Return whether the result of *model* may change while its inputs stay the same: a server, a database …"""
+        return model.live or (model.uses_vectors and find_index_kind(self.settings.index).live)
+
+    def part_inputs(self, part: Model) -> dict[str, Any]:
+        """Return what decides the result of a part of a composed model on its own, where nothing is reranked."""
+        return replace(self, settings=replace(self.settings, rerank=None)).inputs(part)
 
     def data_inputs(self) -> dict[str, Any]:
         """Return what decides a result, but for the model."""
@@ -252,7 +307,7 @@ class RankingData:
         settings |= {
             "text": self.text_rule.as_dict(),
             "query_text": self.query_rule.as_dict(),
-            "depth": self.depth,
+            "depth": "all" if self.depth == sys.maxsize else self.depth,
             "oov": self.oov,
         }
         if len(self.gold) == len(self.collection.gold.queries):
@@ -271,5 +326,5 @@ class RankingData:
         }
 
 
-def _stored_text(document: Document) -> Text:
-    return Text(document.id, document.title, document.text)
+def _count_empty(texts: Iterable[str]) -> int:
+    return sum(not text or text.isspace() for text in texts)

@@ -42,8 +42,11 @@ class DataQuality:
 
 
 def inspect_data(data: RankingData) -> DataQuality:
-    """Look for leaks, near-duplicates, empty texts and gold outside the corpus."""
-    leaks = find_leaks(_relevant_pairs(data))
+    """Look for leaks, near-duplicates, empty texts and gold outside the corpus, where there are texts."""
+    if data.corpus is None or not data.collection.has_texts:
+        return DataQuality(searched=False)
+    # The members of a class have many pairs, and similar texts in it are what is looked for.
+    leaks = Leaks() if data.collection.format == "classes" else find_leaks(_relevant_pairs(data))
     if data.task.kind == "evalrank":
         # Positive pairs are paraphrases by construction: only identical words are a leak.
         leaks = Leaks(same=leaks.same)
@@ -163,7 +166,7 @@ def _duplicate_warnings(quality: DataQuality, data: RankingData) -> Iterator[Dat
 def _text_warnings(data: RankingData) -> Iterator[DataWarning]:
     subject = data.task.name
     gold = data.gold.columns
-    outside = sum(item not in data.corpus for item in gold.items)
+    outside = 0 if data.corpus is None else sum(item not in data.corpus for item in gold.items)
     if outside:
         yield DataWarning(
             "gold-outside-corpus",

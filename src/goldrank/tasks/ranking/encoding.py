@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goldrank.data.texts import read_texts
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.encoders.truncation import Truncation, count_truncated, warnings_of
-from goldrank.errors import DataWarning, InputError
+from goldrank.errors import DataWarning, InputError, counts
 from goldrank.tasks.settings import Settings
 from goldrank.vectors.cache import EmbeddingCache, encode_uncached
 from goldrank.vectors.transforms import FIT_ON, Pipeline
@@ -36,6 +36,18 @@ class Encoding:
         cached = not isinstance(encoder, Fitted) and not hasattr(encoder, "by")
         return cls(encoder, EmbeddingCache(unwritable="ignore") if cached else None)
 
+    @classmethod
+    def fitted(cls, encoder: Encoder, corpus: Sequence[str]) -> tuple[Encoding, Any]:
+        """Return the encoding with the encoder fitted on the *corpus*, and the vectors of the corpus as items.
+
+        TF-IDF and LSA count the words of the corpus once for both.
+        """
+        if hasattr(encoder, "fit_encode"):
+            vectors = encoder.fit_encode(corpus)
+            return cls(encoder, None), vectors
+        encode = cls.of(encoder, corpus)
+        return encode, encode(corpus, "item")
+
     def __call__(self, texts: Sequence[str], side: Side, *, role: str | None = None) -> Any:
         """Return one row per text; truncated texts are counted under the *role*, by default the side."""
         if self.cache is None:
@@ -46,6 +58,14 @@ class Encoding:
             role = role or side
             self.truncated[role] = self.truncated.get(role, Truncation()) + count_truncated(self.encoder, texts, side)
         return vectors
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on vectors of a live model that are not of this evaluation."""
+        if self.cache is None or not self.cache.counts.earlier:
+            return ()
+        texts = counts(self.cache.counts.earlier, "text")
+        return (f"the vectors of {texts} are from the cache: the model returned them in an earlier evaluation",)
 
     def warnings(self, item: str = "items", query: str = "queries") -> list[DataWarning]:
         """Warn of truncated queries and items; *item* and *query* are the words for them in the plural."""
@@ -104,8 +124,11 @@ def transformed_vectors(
     """
     distinct = list(dict.fromkeys(texts))
     place = {text: row for row, text in enumerate(distinct)}
-    encode = Encoding.of(encoder, list(training) if training else distinct)
-    vectors = encode(distinct, "item")
+    if training:
+        encode = Encoding.of(encoder, list(training))
+        vectors = encode(distinct, "item")
+    else:
+        encode, vectors = Encoding.fitted(encoder, distinct)
     pipeline = Pipeline.parse(settings.transform)
     remarks: tuple[str, ...] = ()
     learnt_from = None
@@ -114,7 +137,7 @@ def transformed_vectors(
             learnt_from = _fitting_rows(vectors, encode, settings, training)
             pipeline.fit(learnt_from)
         vectors, remarks = pipeline.apply(vectors), tuple(pipeline.notes)
-    remarks += tuple(warning.message.rstrip(".") for warning in encode.warnings("texts"))
+    remarks += (*encode.remarks, *(warning.message.rstrip(".") for warning in encode.warnings("texts")))
     return Transformed(vectors[[place[text] for text in texts]], remarks, pipeline, learnt_from)
 
 

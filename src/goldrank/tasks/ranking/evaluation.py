@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from goldrank.tasks.ranking.data import Corpus, RankingData
     from goldrank.tasks.ranking.models import Model
     from goldrank.tasks.ranking.task import RankingTask
+    from goldrank.tasks.task import PartCost
 
 
 class Removable(Protocol):
@@ -50,6 +51,8 @@ class Ranked:
     """What makes the scores of this model misleading, such as truncated texts."""
     checkpoints: tuple[Removable, ...] = ()
     """To be removed once the result is stored."""
+    parts: tuple[PartCost, ...] = ()
+    """Of a composed model."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +69,12 @@ class RankingEvaluation(Result):
     model: Model
     ranked: Ranked
     seconds: float
+    """How long ranking took, as if no vectors had been cached."""
+
+    @property
+    def parts(self) -> tuple[PartCost, ...]:
+        """What the parts of a composed model took."""
+        return self.ranked.parts
 
     @property
     def run(self) -> Run:
@@ -98,8 +107,8 @@ class RankingEvaluation(Result):
         return self.data.gold
 
     @property
-    def corpus(self) -> Corpus:
-        """The ids of all items."""
+    def corpus(self) -> Corpus | None:
+        """The ids of all items; None if the corpus is not known."""
         return self.data.corpus
 
     @cached_property
@@ -167,7 +176,7 @@ class RankingEvaluation(Result):
                 "remarks": [*(warning.message for warning in (*quality.warnings, *self.warnings)), *self.remarks],
             },
             hits=self.hits,
-            run=self.run,
+            run=self.run if self.ranked.hits is None else self.run.head(self.data.counted_depth),
             profile=self.task.profile,
             metrics=tuple(self.task.default_metrics),
             conventions=dict(self.task.conventions),

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from goldrank import encoders
-from goldrank.encoders.base import Encoder, PairScorer, Searcher
+from goldrank.data_warnings import id_warnings
+from goldrank.encoders.base import Encoder, PairScorer, Searcher, can_resume, is_live
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
-from goldrank.encoders.rankings import top_items
+from goldrank.encoders.rankings import ExternalSearcher, top_items
 from goldrank.encoders.reranking import rerank, search_resuming
+from goldrank.encoders.run_file import RunFile
+from goldrank.encoders.search_function import SearchFunction
 from goldrank.encoders.truncation import count_truncated_pairs, warnings_of
-from goldrank.errors import DataWarning
+from goldrank.errors import DataWarning, InputError, counts
 from goldrank.fusion import Fusion, is_fusion
-from goldrank.hits import Run
+from goldrank.hits import Gold, Run
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.redaction import redact
 from goldrank.specs import Spec
 from goldrank.tasks.presets import find_preset
 from goldrank.tasks.ranking.by_vectors import best_of, rank_by_vectors
+from goldrank.tasks.ranking.chunks import ChunkScorer, ChunkSearcher, first_chunk_of, with_chunks
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.evaluation import Ranked
-from goldrank.tasks.ranking.preflight import check_encoder
+from goldrank.tasks.ranking.preflight import check_encoder, with_own_items
+from goldrank.tasks.task import PartCost
+from goldrank.vectors.cache import measure_seconds
+
+_WHOLE = "it ranks documents of its own, which are not cut into chunks"
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,16 @@ class Model:
     """Whether similarity, index and transform have an effect on it."""
     encoder: Encoder | None = None
     """The encoder, if the model is just an encoder."""
+    reads_items: bool = True
+    """Whether it reads the texts of the items, so that these can be cut into chunks."""
     check: Callable[[RankingData], None] = lambda data: None
     """Raises InputError if the model cannot be evaluated on the data, as far as can be told before any work."""
+    needs_texts: bool = True
+    """Whether it reads texts; rankings and vectors of files are looked up by ids."""
+    live: bool = False
+    """Whether the model may change while its identity stays the same, so that stored results may be out of date."""
+    live_encoders: tuple[Encoder, ...] = ()
+    """The live encoders that it consists of."""
 
     def __post_init__(self) -> None:
         # The name is stored and shown, so it must not contain secrets.
@@ -61,15 +76,37 @@ class Model:
     @property
     def reads_ids(self) -> bool:
         """Whether it looks up ids, so that texts have no effect on it."""
-        return getattr(self.encoder, "by", None) == "id" or self.spec.startswith("run:")
+        return not self.needs_texts
 
 
-def load_model(model: Any) -> Model:
+def load_model(model: Any, *, name: str | None = None, id: str | Callable[[Any], Any] | None = None) -> Model:
     """Load the model of a spec, or wrap an object or function as a model.
+
+    Args:
+        model: A spec; a function from texts to vectors, or from (query, k) to a ranking; or an object: one with
+            ``encode``, such as a SentenceTransformer, one with ``search(query, k)``, or a retriever of LangChain,
+            LlamaIndex or Haystack.
+        name: The name in tables and keys; by default the spec, or the class of an object.
+        id: Of a model that returns documents: the field with the ids of the items, such as ``"source"``, or a function
+            from a document to the id. By default, the first field that holds ids of the evaluated items.
+
+    Raises:
+        InputError: The model is unknown, or the object is not a model.
 
     >>> load_model("fuse:rrf(bm25,random:8)").spec
     'fuse:rrf(bm25,random:8)'
     """
+    if name is not None:
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"the name of a model is {name!r}", remedy="give a text")
+        return replace(load_model(model, id=id), spec=name)
+    if id is not None:
+        if isinstance(model, (str, Model, Searcher)):
+            raise InputError(
+                "id has no effect on this model",
+                remedy="give the retriever itself; in a spec: search:module:name(id=…)",
+            )
+        model = encoders.searcher(model, id)
     if isinstance(model, Model):
         return model
     if isinstance(model, str) and is_fusion(model):
@@ -78,20 +115,77 @@ def load_model(model: Any) -> Model:
         model = load_pair_scorer(model)
     if isinstance(model, PairScorer):
         pairs = _PairSearch(model)
-        return Model(_name(model), model.identity, lambda data: _rank_by_search(pairs, data))
+        return Model(_name(model), model.identity, lambda data: _rank_by_search(pairs, data), live=is_live(model))
     loaded = encoders.load(model)
     spec = model if isinstance(model, str) else _name(loaded)
     if isinstance(loaded, Searcher):
-        return Model(spec, loaded.identity, lambda data: _rank_by_search(loaded, data))
+        return Model(
+            spec,
+            loaded.identity,
+            lambda data: _rank_by_search(loaded, data),
+            reads_items=not isinstance(loaded, ExternalSearcher),
+            needs_texts=not isinstance(loaded, RunFile),
+            live=is_live(loaded),
+        )
+    by_id = getattr(loaded, "by", None) == "id"
 
     def rank(data: RankingData) -> Ranked:
+        if not data.collection.has_corpus:
+            return _rank_own_items(loaded, data)
+        if by_id and data.settings.chunk != "none":
+            whole = rank(replace(data, settings=replace(data.settings, chunk="none")))
+            return replace(whole, remarks=(*whole.remarks, _WHOLE))
+        data = data.in_chunks
         if data.sharding is not None:
             from goldrank.tasks.ranking.by_shards import rank_in_shards
 
             return rank_in_shards(loaded, data, data.sharding)
         return rank_by_vectors(loaded, data)
 
-    return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded, check=partial(check_encoder, loaded))
+    def check(data: RankingData) -> None:
+        check_encoder(loaded, data if by_id else data.in_chunks)
+
+    live = is_live(loaded)
+    return Model(
+        spec,
+        loaded.identity,
+        rank,
+        uses_vectors=True,
+        encoder=loaded,
+        reads_items=not by_id,
+        check=check,
+        needs_texts=not by_id,
+        live=live,
+        live_encoders=(loaded,) if live else (),
+    )
+
+
+def _rank_own_items(encoder: Any, data: RankingData) -> Ranked:
+    """Rank all vectors of a file for the queries of gold alone; the query itself is left out if it is one of them."""
+    ids = encoder.row_ids()
+    ranked = rank_by_vectors(encoder, with_own_items(encoder, data))
+    remarks = [*ranked.remarks, f"{len(ids)} items, all rows of the vectors"]
+    warnings = (*ranked.warnings, *_gold_without_vector(data, set(ids), str(encoder.spec)))
+    if encoder.has_own_queries:
+        return replace(ranked, remarks=tuple(remarks), warnings=warnings)
+    rankings = {
+        query: {item: score for item, score in ranking.items() if item != query}
+        for query, ranking in ranked.run.items()
+    }
+    remarks.append("queries are rows of the same vectors, and each is left out of its own ranking")
+    return Ranked(Run(rankings), None, tuple(remarks), warnings)
+
+
+def _gold_without_vector(data: RankingData, ids: set[str], subject: str) -> Iterator[DataWarning]:
+    outside = [item for item in data.gold.columns.items if item not in ids]
+    if outside:
+        total = counts(len(data.gold.columns.items), "gold pair")
+        yield DataWarning(
+            "gold-outside-corpus",
+            f"{len(outside)} of {total} name an item that has no vector, such as {outside[0]!r}: it cannot be found.",
+            subject,
+            "Check that gold and vectors use the same ids; without ids, rows are numbered from 0.",
+        )
 
 
 def preset_model(model: Any, name: str | None) -> Any:
@@ -113,15 +207,33 @@ def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
     name = f"{model.spec} > {_name(loaded)}"
 
     def rank(data: RankingData) -> Ranked:
-        first = model.rank(data)
+        first, cost = _rank_part(model, data)
         texts = dict(zip(data.query_ids, data.query_texts, strict=True))
-        checkpoint = _checkpoint(f"rerank {model.identity} {loaded.identity} {depth}", data)
-        run = rerank(first.run, loaded, texts, data.texts_of, depth, checkpoint=checkpoint)
-        warnings = (*first.warnings, *_truncated_pairs(loaded, data, _tops(first.run, depth)))
-        return Ranked(run, None, first.remarks, warnings, (*first.checkpoints, checkpoint))
+        # The scores of a live scorer may have changed since a checkpoint was saved.
+        checkpoint = None if live else _checkpoint(f"rerank {model.identity} {loaded.identity} {depth}", data)
+        tops = _tops(first.run, depth)
+        if data.in_chunks is data:
+            run = rerank(first.run, loaded, texts, data.texts_of, depth, checkpoint=checkpoint)
+        else:
+            data = data.in_chunks
+            by_chunk = ChunkScorer(loaded, data)
+            run = rerank(first.run, by_chunk, texts, lambda ids: ids, depth, checkpoint=checkpoint)
+            run = with_chunks(run, lambda query, item: by_chunk.best_chunk.get((texts[query], item), ""))
+            tops = {query: by_chunk.chunks_of(top) for query, top in tops.items()}
+        warnings = (*first.warnings, *_truncated_pairs(loaded, data, tops))
+        return Ranked(run, None, first.remarks, warnings, (*first.checkpoints, *filter(None, [checkpoint])), (cost,))
 
+    live = is_live(loaded)
     identity = f"{model.identity} reranked {depth} by {loaded.identity}"
-    return Model(name, identity, rank, model.uses_vectors, check=model.check)
+    return Model(
+        name,
+        identity,
+        rank,
+        model.uses_vectors,
+        check=model.check,
+        live=model.live or live,
+        live_encoders=model.live_encoders,
+    )
 
 
 def _name(model: Any) -> str:
@@ -132,8 +244,11 @@ def _fused(fusion: Fusion) -> Model:
     parts = [load_model(part) for part in fusion.parts]
 
     def rank(data: RankingData) -> Ranked:
-        ranked = [part.rank(data) for part in parts]
-        run = replace(fusion, depth=fusion.depth or data.depth).fuse([each.run for each in ranked])
+        ranked, costs = zip(*(_rank_part(part, data) for part in parts), strict=True)
+        runs = [each.run for each in ranked]
+        run = replace(fusion, depth=fusion.depth or data.depth).fuse(runs)
+        if data.in_chunks is not data:
+            run = with_chunks(run, first_chunk_of(runs))
         named = zip((part.spec for part in parts), ranked, strict=True)
         return Ranked(
             run,
@@ -141,6 +256,7 @@ def _fused(fusion: Fusion) -> Model:
             tuple(f"{name}: {remark}" for name, each in named for remark in each.remarks),
             tuple(warning for each in ranked for warning in each.warnings),
             tuple(checkpoint for each in ranked for checkpoint in each.checkpoints),
+            costs,
         )
 
     identity = f"{fusion} of " + "; ".join(part.identity for part in parts)
@@ -149,7 +265,24 @@ def _fused(fusion: Fusion) -> Model:
         for part in parts:
             part.check(data)
 
-    return Model(str(fusion), identity, rank, any(part.uses_vectors for part in parts), check=check)
+    return Model(
+        str(fusion),
+        identity,
+        rank,
+        any(part.uses_vectors for part in parts),
+        reads_items=any(part.reads_items for part in parts),
+        check=check,
+        needs_texts=any(part.needs_texts for part in parts),
+        live=any(part.live for part in parts),
+        live_encoders=tuple(encoder for part in parts for encoder in part.live_encoders),
+    )
+
+
+def _rank_part(part: Model, data: RankingData) -> tuple[Ranked, PartCost]:
+    """Rank with a part of a composed model, and measure what it takes."""
+    with measure_seconds() as elapsed:
+        ranked = part.rank(data)
+    return ranked, PartCost(data.part_inputs(part), elapsed.seconds, ranked.parts)
 
 
 class _PairSearch:
@@ -158,6 +291,7 @@ class _PairSearch:
     def __init__(self, scorer: PairScorer) -> None:
         self.scorer = scorer
         self.identity = scorer.identity
+        self.live = is_live(scorer)
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         """Keep the ids and texts of the corpus."""
@@ -170,18 +304,38 @@ class _PairSearch:
 
 
 def _rank_by_search(searcher: Searcher, data: RankingData) -> Ranked:
-    searcher.index(data.item_ids, data.item_texts)
-    checkpoint = _checkpoint(f"search {searcher.identity}", data)
-    run = search_resuming(searcher, data.query_ids, data.query_texts, data.depth, checkpoint)
+    known_corpus, depth, search = data.collection.has_corpus, data.depth, searcher
+    checkpoint = _checkpoint(f"search {searcher.identity}", data) if can_resume(searcher) else None
+    cuts = data.settings.chunk != "none" and not isinstance(searcher, ExternalSearcher)
+    whole = [_WHOLE] if data.settings.chunk != "none" and not cuts else []
+    if cuts and (data := data.in_chunks).chunks is not None:
+        search = ChunkSearcher(searcher, data.chunks)
+    if known_corpus:
+        search.index(data.item_ids, data.item_texts)
+    run, remarks = search_resuming(search, data.query_ids, data.query_texts, depth, checkpoint)
+    if isinstance(search, ChunkSearcher):
+        run = search.with_chunks(run)
+    remarks = [*remarks, *whole]
     unknown = getattr(searcher, "unknown", ())
-    remarks = [f"{len(unknown)} ranked ids are not items, and keep their ranks"] if unknown else []
+    if unknown and known_corpus:
+        remarks.append(f"{len(unknown)} ranked ids are not items, and keep their ranks")
+    if reading := getattr(searcher, "reading", ""):
+        remarks.append(reading)
+    if isinstance(searcher, SearchFunction):
+        remarks += searcher.remarks(max(map(len, run.values()), default=0), data.depth)
     if data.sharding is not None:
         engine = data.sharding.engine.name
         remarks.append(f"ranked on this machine, not by {engine}: it has no vectors to distribute")
     warnings: tuple[DataWarning, ...] = ()
     if isinstance(searcher, _PairSearch):
         warnings = _truncated_pairs(searcher.scorer, data, None)
-    return Ranked(run, None, tuple(remarks), warnings, (checkpoint,))
+    elif isinstance(searcher, RunFile) and not known_corpus:
+        gold = Gold.from_columns(data.collection.gold)
+        hits = searcher.run.hits(gold)
+        warnings = tuple(id_warnings(gold, searcher.run, hits, str(searcher.spec)))
+        if hits.ignored_queries:
+            remarks.append(f"{counts(hits.ignored_queries, 'query', 'queries')} without gold ignored")
+    return Ranked(run, None, tuple(remarks), warnings, tuple(filter(None, [checkpoint])))
 
 
 def _tops(run: Run, depth: int) -> dict[str, list[str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from goldrank.data.collections import Document, Documents
 from goldrank.encoders.base import Encoder, Fitted
 from goldrank.errors import InputError
 from goldrank.index.base import checked_similarity
@@ -16,6 +18,13 @@ from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 def check_encoder(encoder: Encoder, data: RankingData) -> None:
     """Raise InputError if this encoder cannot be evaluated on the data with its settings."""
+    if getattr(encoder, "by", None) == "id" and hasattr(encoder, "refuse_other_ids"):
+        if not data.collection.has_corpus:
+            encoder.refuse_other_ids((), data.query_ids, data.collection.source, numbered=False)
+            data = with_own_items(encoder, data)
+        else:
+            queries = () if data.queries_are_items else data.query_ids
+            encoder.refuse_other_ids(data.item_ids, queries, data.collection.source, numbered=data.collection.numbered)
     settings = data.settings
     sparse = bool(getattr(encoder, "sparse", False))
     _check_corpus(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
@@ -41,6 +50,17 @@ def check_encoder(encoder: Encoder, data: RankingData) -> None:
 
         similarity = checked_similarity(settings.similarity)
         FaissIndex.check(settings.index, width, len(data.item_ids), similarity)
+
+
+def with_own_items(encoder: Any, data: RankingData) -> RankingData:
+    """Return the data of gold alone with the rows of a file of vectors as items, and as queries if it has no others."""
+    documents = Documents([Document(key) for key in encoder.row_ids()], str(encoder.spec))
+    collection = replace(data.collection, items=documents, format="vectors", ids_only=True)
+    depth = data.settings.depth or data.task.depth
+    if not encoder.has_own_queries and isinstance(depth, int):
+        # The query itself is left out later.
+        depth = min(depth + 1, len(documents))
+    return replace(data, collection=collection, settings=replace(data.settings, depth=depth))
 
 
 def check_measured(encoder: Encoder, data: Any, settings: Settings) -> None:
@@ -87,14 +107,15 @@ def refuse_unfit_for_pieces(settings: Settings, *, sparse: bool) -> None:
 
 def _fitted_on(data: RankingData) -> int | None:
     """Return how many vectors a transform is fitted on; None if it is fitted on a file or the model's vocabulary."""
-    policy, related = data.settings.fit_on, data.collection.related
+    policy, related = data.settings.fit_on, data.related
     if policy not in FIT_ON or policy == "vocabulary":
         return None
     refuse_training_texts(policy)
     items = len(data.item_ids)
     if policy == "evaluated":
         return items if related else len(data.query_ids)
-    remaining = items - (len(set(data.collection.gold.queries).intersection(data.item_ids)) if related else 0)
+    evaluated = set(data.collection.gold.queries)
+    remaining = sum(data.document_of(item) not in evaluated for item in data.item_ids) if related else items
     if related and remaining < 2:
         raise without_unevaluated_articles()
     return remaining

@@ -22,7 +22,7 @@ from goldrank.data.collections.records import (
     is_parquet_name,
 )
 from goldrank.data.text_rule import TextRule
-from goldrank.encoders.base import Encoder, Fitted, Side, check_texts
+from goldrank.encoders.base import Encoder, Fitted, Side, can_resume, check_texts
 from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.engines import Engine
 from goldrank.errors import InputError, shorten
@@ -195,6 +195,8 @@ def _portable(encoder: Encoder) -> Any:
     spec = getattr(encoder, "spec", None)
     if not isinstance(spec, Spec) or spec.kind not in encoders.KINDS or isinstance(encoder, Fitted):
         return encoder
+    if not can_resume(encoder):
+        return encoder  # an object in memory
     # A function that is not in a module, such as one defined interactively, cannot be imported by name.
     return encoder if "<" in spec.argument or "__main__" in spec.argument else str(spec)
 

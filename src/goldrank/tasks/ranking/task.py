@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -25,8 +26,12 @@ METRICS: dict[RankingKind, tuple[str, ...]] = {
     # Over positive pairs; items without a vector have the last rank.
     "evalrank": ("mrr(of=all)", "mean_rank(unfound=last)", "hits@1", "hits@3", "hits@5", "hits@10", "hits@15"),
 }
-# EvalRank counts exact ranks over all items whatever the depth.
+CLASS_METRICS = ("map", "precision@1", "r_precision", "precision@10", "mrr")
+"""The metrics of class labels: the members of a class are many, so that recall at a small rank says little."""
 DEPTHS: dict[RankingKind, int | None] = {"retrieval": 1000, "related": None, "evalrank": 1000}
+SHOWN = 100
+"""The items stored of each ranking of an EvalRank task whose ranks were counted over all items, so that the rankings
+only serve to show queries. With thousands of queries, storing more takes longer than counting."""
 CONVENTIONS: dict[RankingKind, dict[str, str]] = {
     "retrieval": {},
     # The query is one of the items, and would always be its own best match.
@@ -81,6 +86,11 @@ class RankingTask:
         return DEPTHS[self.kind]
 
     @property
+    def shown(self) -> int:
+        """The number of items that are kept of each ranking if the ranks of the gold do not depend on it."""
+        return SHOWN if self.kind == "evalrank" else sys.maxsize
+
+    @property
     def oov(self) -> str:
         """The treatment of texts without a known word, one of ``OOV``."""
         return "miss" if self.kind == "evalrank" else "keep"
@@ -117,5 +127,10 @@ def task_of(collection: Collection, name: str | None = None) -> RankingTask:
         kind = "evalrank"
     # The title of a TREC topic is the query; description and narrative say what would be relevant.
     query_text = TextRule(("title",)) if collection.format == "trec" else TextRule()
-    summary = f"{collection.format} data"
-    return RankingTask(name or collection.name, kind, lambda split: collection, summary, query_text=query_text)
+    summary = f"{collection.format} data" if collection.has_corpus else "judgements without texts"
+    metrics: tuple[str, ...] = ()
+    if collection.format == "classes":
+        summary, metrics = "items of the same class are relevant to each other", CLASS_METRICS
+    return RankingTask(
+        name or collection.name, kind, lambda split: collection, summary, query_text=query_text, metrics=metrics
+    )

@@ -8,8 +8,10 @@ from fastapi import APIRouter, Query
 
 from goldrank.reporting.document.content import content_of
 from goldrank.reporting.document.sections import Section, as_json
+from goldrank.reporting.document.summary import as_json as summary_json
+from goldrank.reporting.document.summary import summarise
 from goldrank.reporting.text.results import plain
-from goldrank.web.dependencies import Explorer, FullOptions, Keys, Theme, ThemeName
+from goldrank.web.dependencies import Explorer, Keys, ScoringParameters, Theme, ThemeName
 from goldrank.web.responses import ERRORS, Json
 from goldrank.web.routes.figures import render_figure
 
@@ -20,12 +22,12 @@ routes = APIRouter(tags=["comparison"], responses=ERRORS)
 def compare(
     explorer: Explorer,
     key: Keys,
-    options: FullOptions,
+    options: ScoringParameters,
     alpha: Annotated[float, Query(gt=0, lt=1, description="Significance level.")] = 0.05,
     worst: Annotated[int, Query(ge=0, le=50, description="Number of queries to show.")] = 10,
     theme: Theme = "light",
 ) -> Json:
-    """Verdicts, leaderboard, paired tests, figures and example queries, with a section for each task of the runs."""
+    """Verdicts, leaderboard, tests, figures and example queries by task, and a summary of several tasks."""
     runs = list(explorer.reader.runs(key).values())
 
     def compute() -> dict[str, Any]:
@@ -40,7 +42,11 @@ def compare(
             alpha=alpha,
             worst=worst,
         )
-        return {"sections": [_section(section, theme) for section in sections]}
+        summary = summarise(sections)
+        return {
+            "summary": None if summary is None else summary_json(summary),
+            "sections": [_section(section, theme) for section in sections],
+        }
 
     return Json(explorer.reader.cached(runs, ("compare", options.identity, alpha, worst, theme), compute))
 

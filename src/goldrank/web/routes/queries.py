@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
 from goldrank.encoders.tokens import words
 from goldrank.errors import InputError, shorten
-from goldrank.metrics import parse_all
+from goldrank.metrics import Metric, parse_all
 from goldrank.reporting.text.results import plain
-from goldrank.runs.stored_scores import profile_of
+from goldrank.runs.stored_scores import StoredRuns, profile_of
+from goldrank.scoring import Score, best_first
 from goldrank.store import StoredRun
 from goldrank.store.tables import Load
 from goldrank.store.texts import Text
-from goldrank.web.dependencies import Explorer, Keys, Page, QuickOptions, Size, SortOrder, page_of, sort_entries
+from goldrank.web.dependencies import (
+    Explorer,
+    Keys,
+    Page,
+    ScoringOptions,
+    ScoringParameters,
+    Size,
+    SortOrder,
+    page_of,
+    sort_entries,
+)
 from goldrank.web.responses import ERRORS, Json, NotFoundError
-from goldrank.web.routes.runs import Key
 from goldrank.web.store_reader import StoreReader
 
 routes = APIRouter(tags=["queries"], responses=ERRORS)
@@ -34,44 +46,135 @@ _STOP_WORDS = frozenset(
 )
 
 
-@routes.get("/runs/{key}/queries", summary="The queries of a run, page by page")
+@routes.get("/queries", summary="The queries of some runs, page by page")
 def list_queries(
     explorer: Explorer,
-    key: Key,
-    options: QuickOptions,
+    key: Keys,
+    options: ScoringParameters,
+    first: Annotated[str, Query(max_length=200, description="Key of the run whose values are listed.")] = "",
+    second: Annotated[str, Query(max_length=200, description="Key of the run that it is compared with.")] = "",
     q: Annotated[str, Query(max_length=300, description="Words in the id or text of a query.")] = "",
-    sort: Annotated[Literal["id", "value"], Query(description="What to sort by.")] = "value",
-    order: SortOrder = "asc",
+    sort: Annotated[
+        Literal["interest", "magnitude", "difference", "value", "id"],
+        Query(description="What to sort by; interest: the largest difference of two runs, the worst value of one."),
+    ] = "interest",
+    order: SortOrder | None = None,
     page: Page = 1,
     size: Size = 50,
 ) -> Json:
-    """Every query with its value under one metric: the one that is given, or else the first of the run."""
-    run = explorer.reader.run(key)
+    """Every query with its value under one metric: the one that is given, or else the first of the runs.
+
+    With several runs, two of them are compared: *first* and *second*, or else the two best that can be compared.
+    """
+    pair = _pair(explorer.reader, explorer.reader.runs(key), first, second, options)
+    run, *_ = pair.runs.values()
     texts = explorer.reader.texts(run)
-    metrics, profile = options.for_runs({key: run})
-    score = next(iter(explorer.reader.scores(run, metrics, profile, options.changes).values()))
-    entries = list(zip(score.queries, score.values.tolist(), strict=True))
+    entries = pair.entries()
     if q.strip():
         matching = texts.matching(q, "query") if texts is not None else set()
         parts = q.casefold().split()
         entries = [
-            entry for entry in entries if entry[0] in matching or all(part in entry[0].casefold() for part in parts)
+            entry for entry in entries if entry.id in matching or all(part in entry.id.casefold() for part in parts)
         ]
-    ordered = sort_entries(entries, lambda entry: entry[1] if sort == "value" else entry[0], order)
+    sort_by, way = _order(sort, order, pair)
+    ordered = sort_entries(entries, lambda entry: getattr(entry, sort_by), way)
     shown = page_of(ordered, page, size)
-    query_texts = {} if texts is None else texts.find([query for query, _ in shown], "query")
+    query_texts = {} if texts is None else texts.find([entry.id for entry in shown], "query")
     return Json(
         {
             "total": len(entries),
             "page": page,
             "size": size,
-            "metric": str(score.metric),
-            "direction": score.metric.definition.direction,
+            "metric": str(pair.metric),
+            "direction": pair.metric.definition.direction,
+            "first": next(iter(pair.runs)),
+            "second": list(pair.runs)[1] if len(pair.runs) > 1 else None,
+            "sort": sort_by,
+            "order": way,
+            "models": {name: explorer.reader.run(name).model for name in dict.fromkeys(key)},
             "queries": [
-                {"id": query, "text": _short(query_texts.get(query)), "value": plain(value)} for query, value in shown
+                {
+                    "id": entry.id,
+                    "text": _short(query_texts.get(entry.id)),
+                    "value": plain(entry.value),
+                    "other": plain(entry.other),
+                    "difference": plain(entry.difference),
+                }
+                for entry in shown
             ],
         }
     )
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A query with its value in one run, or in two."""
+
+    id: str
+    value: float
+    other: float = math.nan
+
+    @property
+    def difference(self) -> float:
+        """The value of the first run minus that of the second."""
+        return self.value - self.other
+
+    @property
+    def magnitude(self) -> float:
+        """The size of the difference."""
+        return abs(self.difference)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One run, or two that are compared, with their values under one metric."""
+
+    runs: Mapping[str, StoredRun]
+    scores: tuple[Score, ...]
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the values."""
+        return self.scores[0].metric
+
+    def entries(self) -> list[_Entry]:
+        """Return the queries of the first run with their values in all runs."""
+        first, *others = (dict(zip(score.queries, score.values.tolist(), strict=True)) for score in self.scores)
+        return [
+            _Entry(query, value, *(other.get(query, math.nan) for other in others)) for query, value in first.items()
+        ]
+
+
+def _pair(reader: StoreReader, runs: StoredRuns, first: str, second: str, options: ScoringOptions) -> _Pair:
+    """Return the runs that are listed: those that were chosen, or the two best of those like the first one."""
+    for name in filter(None, (first, second)):
+        if name not in runs:
+            raise InputError(f"{shorten(name)} is not one of the runs", remedy="choose one of the keys")
+    if first and first == second:
+        raise InputError("a run cannot be compared with itself", remedy="choose two runs")
+    base = runs[first] if first else next(iter(runs.values()))
+    alike = {
+        name: run
+        for name, run in runs.items()
+        if name == second or (run.task, run.profile, run.conventions) == (base.task, base.profile, base.conventions)
+    }
+    metrics, profile = options.for_runs(alike)
+    scores = {name: reader.scores(run, metrics, profile, options.changes) for name, run in alike.items()}
+    ranked = list(best_first(scores))
+    chosen = [first or next(name for name in ranked if name != second)]
+    chosen += [second] if second else [name for name in ranked if name != chosen[0]][:1]
+    return _Pair({name: alike[name] for name in chosen}, tuple(next(iter(scores[name].values())) for name in chosen))
+
+
+def _order(sort: str, order: str | None, pair: _Pair) -> tuple[str, str]:
+    """Return the attribute to sort by, and the direction."""
+    if len(pair.runs) < 2 and sort in ("magnitude", "difference"):
+        raise InputError(f"{sort} needs two runs", remedy="sort one run by value or id")
+    if sort == "interest":
+        if len(pair.runs) > 1:
+            return "magnitude", "desc"
+        return "value", "desc" if pair.metric.definition.direction == "lower" else "asc"
+    return sort, order or ("desc" if sort == "magnitude" else "asc")
 
 
 @routes.get("/query", summary="One query in several runs")
@@ -86,8 +189,9 @@ def show_query(
     load = explorer.reader.part
     judged = {name: run.judged_items(query, load) for name, run in runs.items()}
     rankings = {name: _ranking(run, query, load)[:depth] for name, run in runs.items()}
+    chunks = {name: run.chunks(query, load) for name, run in runs.items()}
     if not any(judged.values()) and not any(rankings.values()):
-        raise NotFoundError(f"there is no query {shorten(query)} in these runs", remedy="see /api/runs/KEY/queries")
+        raise NotFoundError(f"there is no query {shorten(query)} in these runs", remedy="see /api/queries")
     gold = _gold(judged)
     items = {*gold, *(item for ranking in rankings.values() for item, _ in ranking)}
     query_text, item_texts = _texts(runs.values(), explorer.reader, query, items)
@@ -104,6 +208,7 @@ def show_query(
                         "rank": rank,
                         "item": item,
                         "score": plain(score),
+                        "chunk": chunks[name].get(item) or None,
                         **_item_text(item_texts.get(item), terms),
                         "grade": gold[item]["grade"] if item in gold else None,
                     }

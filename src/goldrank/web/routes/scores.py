@@ -11,7 +11,7 @@ from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Conventions, Definitio
 from goldrank.reporting.text.results import basis_line, conventions_line, counts_lines, plain, scores_json
 from goldrank.runs.stored_scores import StoredRuns
 from goldrank.scoring import resolve_conventions
-from goldrank.web.dependencies import Explorer, Keys, QuickOptions, ScoringOptions
+from goldrank.web.dependencies import Explorer, Keys, ScoringOptions, ScoringParameters
 from goldrank.web.responses import ERRORS, Json
 from goldrank.web.store_reader import StoreReader
 
@@ -22,14 +22,13 @@ routes = APIRouter(tags=["metrics"], responses=ERRORS)
 def score(
     explorer: Explorer,
     key: Keys,
-    options: QuickOptions,
+    options: ScoringParameters,
     intervals: Annotated[bool, Query(description="Whether to compute intervals, which takes longer.")] = True,
     per_query: Annotated[bool, Query(description="Whether to include the values of each query.")] = False,
 ) -> Json:
     """The metrics of some runs under any profile and conventions, in the form of `goldrank score --format json`.
 
-    Metrics, profile and conventions that are not given are those of the runs. Intervals use 1,000 resamples by
-    default; the command uses 10,000.
+    Metrics, profile and conventions that are not given are those of the runs. Intervals are those of the command.
     """
     runs = explorer.reader.runs(key)
 

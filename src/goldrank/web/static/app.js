@@ -31,7 +31,7 @@ async function show({ moved, scroll }) {
   const view = h("div", { class: "view" }, skeleton());
   main.replaceChildren(view);
   try {
-    if (!route) throw Object.assign(new Error("there is no such page"), { remedy: "start from the list of runs" });
+    if (!route) throw Object.assign(new Error("There is no such page."), { remedy: "Start from the list of runs." });
     const page = await import(`/static/${route.module}`);
     const title = await page.show(view, { names: route.names, query: new URLSearchParams(location.search), signal });
     if (signal.aborted) return;
@@ -105,14 +105,6 @@ function renderTray() {
   );
 }
 
-function renderThemeButton() {
-  const button = document.getElementById("theme");
-  const dark = globalThis.goldrankTheme.current() === "dark";
-  button.textContent = dark ? "☀" : "☾";
-  button.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
-  button.title = button.getAttribute("aria-label");
-}
-
 async function renderFooter() {
   try {
     const about = await getCached("about");
@@ -128,10 +120,8 @@ async function renderFooter() {
   }
 }
 
-document.getElementById("theme").addEventListener("click", () => globalThis.goldrankTheme.toggle());
-document.addEventListener("themechange", renderThemeButton);
+globalThis.goldrankTheme.connect(document.getElementById("theme"));
 document.addEventListener("pickschange", renderFrame);
 document.addEventListener("addresschange", renderFrame);
-renderThemeButton();
 start(show);
 renderFooter();

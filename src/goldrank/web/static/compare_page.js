@@ -1,7 +1,7 @@
 // Compare runs: verdicts, leaderboard, figures, the queries on which they differ most, and provenance.
 
 import { get, getCached, parameters } from "./api.js";
-import { bdi, empty, field, expandable, h, select, skeleton } from "./dom.js";
+import { bdi, empty, field, expandable, h, runName, select, skeleton } from "./dom.js";
 import { figure } from "./figures.js";
 import { createLoader } from "./loading.js";
 import { count, value } from "./numbers.js";
@@ -43,7 +43,7 @@ export async function show(view, { query, signal }) {
     updateAddress(parameters(state));
     await fill(
       () => get("compare", { ...state, theme: globalThis.goldrankTheme.current() }, signal),
-      (data) => data.sections.map(renderSection),
+      (data) => [data.summary ? renderSummary(data.summary) : [], data.sections.map(renderSection)],
     );
   }
 
@@ -97,12 +97,21 @@ async function renderControls(controls, state, refresh) {
     ),
     field(
       "Ties",
-      select([["", "as the profile says"], ...values("ties")], state.ties, (ties) => refresh({ ties })),
+      select([["", "the profile's"], ...values("ties")], state.ties, (ties) => refresh({ ties })),
     ),
     field(
       "Queries without results",
-      select([["", "as the profile says"], ...values("missing")], state.missing, (missing) => refresh({ missing })),
+      select([["", "the profile's"], ...values("missing")], state.missing, (missing) => refresh({ missing })),
     ),
+  );
+}
+
+function renderSummary(summary) {
+  return h(
+    "article",
+    { class: "section" },
+    summary.verdict ? h("div", { class: "verdict" }, h("p", {}, bdi(summary.verdict))) : null,
+    gridTable(summary.table, { palette: summary.palette }),
   );
 }
 
@@ -125,7 +134,12 @@ function renderSection(section) {
           section.verdicts.map((text) => h("p", {}, bdi(text))),
         )
       : null,
-    first ? gridTable(first, { href: (name) => links[name.replace(/^[a-z]+ /, "")] ?? links[name] }) : null,
+    first
+      ? gridTable(first, {
+          href: (name) => links[name.replace(/^[a-z]+ /, "")] ?? links[name],
+          palette: section.palette,
+        })
+      : null,
     section.figures.length
       ? [h("h2", {}, "Figures"), h("div", { class: "figures" }, section.figures.map(figure))]
       : null,
@@ -210,7 +224,7 @@ function answerRow(answer) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, bdi(answer.name)),
+    h("th", { scope: "row" }, runName(answer.name)),
     h("td", { class: "figure" }, value(answer.value)),
     h("td", { class: "figure" }, goldAt(answer)),
     h(

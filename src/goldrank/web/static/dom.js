@@ -34,6 +34,12 @@ export function bdi(text, attributes = {}) {
   return h("bdi", { dir: "auto", ...attributes }, String(text));
 }
 
+/** Show the name of a run, with places for line breaks: specs are long and have no spaces. */
+export function runName(text) {
+  const parts = String(text).split(/(?<=[:,(/])(?=\w)/);
+  return h("bdi", { dir: "auto" }, parts.flatMap((part, at) => (at ? [h("wbr"), part] : [part])));
+}
+
 /** Show a long text truncated, with a button that expands it. */
 export function expandable(text, { limit = LONG, shared = null } = {}) {
   const whole = String(text ?? "");

@@ -21,7 +21,7 @@ function plotly() {
   return script;
 }
 
-/** Show a figure of the API: name, title, caption, note and the specification for plotly. */
+/** Show a figure of the API: name, title, caption, note, legend and the specification for plotly. */
 export function figure(description) {
   const canvas = h("div", {
     class: "canvas",
@@ -39,13 +39,7 @@ export function figure(description) {
       try {
         const library = await plotly();
         if (!canvas.isConnected) return;
-        const config = { ...plot.config, responsive: true, displaylogo: false };
-        await library.newPlot(
-          canvas,
-          plot.data,
-          { ...plot.layout, autosize: true, width: undefined, title: undefined },
-          config,
-        );
+        await globalThis.goldrankPage.draw(library, canvas, { ...plot, legend: description.legend });
         canvas.dataset.drawn = "";
       } catch (error) {
         canvas.replaceChildren(failure(error));
@@ -57,9 +51,13 @@ export function figure(description) {
   return h(
     "figure",
     { class: "plot", id: description.name ? `figure-${description.name}` : null },
-    h("figcaption", {}, h("h3", {}, bdi(description.title ?? ""))),
+    h("h3", {}, bdi(description.title ?? "")),
     canvas,
-    description.caption ? h("p", { class: "note" }, bdi(description.caption)) : null,
-    description.note ? h("p", { class: "note" }, bdi(description.note)) : null,
+    h(
+      "figcaption",
+      {},
+      description.caption ? h("p", { class: "note" }, bdi(description.caption)) : null,
+      description.note ? h("p", { class: "note" }, bdi(description.note)) : null,
+    ),
   );
 }

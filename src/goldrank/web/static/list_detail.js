@@ -3,7 +3,6 @@
 import { parameters } from "./api.js";
 import { bdi, debounce, field, h, select, skeleton } from "./dom.js";
 import { createLoader } from "./loading.js";
-import { value } from "./numbers.js";
 import { updateAddress } from "./router.js";
 import { pager } from "./tables.js";
 
@@ -15,8 +14,10 @@ const SIZE = 25;
  *
  * @param state the parameters of the address; `state[kind.name]` is the chosen entry.
  * @param kind what differs between views: `name`, `label`, `intro`, `placeholder`, `orders` ([value, label] pairs, the
- *   default first), `fetchList(values)`, `entries(data)` with id, value, title and small print, `caption(data)`,
- *   `fetchDetail()` and `renderDetail(data, change)`, where `change` changes the state and renders the detail again.
+ *   default first), `opensFirst` if the first entry is shown where the address names none, `fetchList(values)`,
+ *   `entries(data)` with id, number, title and small print, `caption(data, refresh)`, where `refresh` changes the state
+ *   and loads the list again, `fetchDetail()` and `renderDetail(data, change)`, where `change` changes the state and
+ *   renders the detail again.
  */
 export async function listDetail(view, signal, state, kind) {
   const list = h("div", { class: "found" }, skeleton(8));
@@ -35,7 +36,7 @@ export async function listDetail(view, signal, state, kind) {
     const values = Object.fromEntries(LIST_PARAMETERS.map((name) => [name, state[name]]));
     return loadList(
       () => kind.fetchList({ ...values, size: SIZE }),
-      (data) => entries(data, state, kind, choose, (page) => refresh({ page }, true)),
+      (data) => entries(data, state, kind, choose, refresh),
     );
   }
   async function fillDetail() {
@@ -52,21 +53,31 @@ export async function listDetail(view, signal, state, kind) {
     updateAddress(parameters(state), { push });
     return fillList();
   }
-  async function choose(id) {
+  function open(id, push) {
     state[kind.name] = id;
-    updateAddress(parameters(state), { push: true });
+    updateAddress(parameters(state), { push });
     for (const link of list.querySelectorAll("[data-id]")) {
       if (link.dataset.id === id) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
     if (!wide.matches) folder.open = false;
-    await fillDetail();
+    return fillDetail();
+  }
+  async function choose(id) {
+    await open(id, true);
     detail.querySelector("h1")?.focus({ preventScroll: true });
     if (detail.getBoundingClientRect().top < 0) scrollTo(0, 0);
   }
 
   view.replaceChildren(h("div", { class: "drill" }, folder, detail));
-  await Promise.all([fillList(), fillDetail()]);
+  if (state[kind.name] || !kind.opensFirst) {
+    await Promise.all([fillList(), fillDetail()]);
+    return;
+  }
+  await fillList();
+  signal.throwIfAborted();
+  const first = list.querySelector("[data-id]");
+  await (first ? open(first.dataset.id, false) : fillDetail());
 }
 
 function search(state, kind, refresh) {
@@ -94,10 +105,10 @@ function search(state, kind, refresh) {
   );
 }
 
-function entries(data, state, kind, choose, onpage) {
+function entries(data, state, kind, choose, refresh) {
   const listed = kind.entries(data);
   if (!listed.length) return [h("p", { class: "soft" }, "Nothing matches all these words.")];
-  const entry = ({ id, value: number, title, small }) =>
+  const entry = ({ id, number, title, small }) =>
     h(
       "li",
       {},
@@ -113,18 +124,18 @@ function entries(data, state, kind, choose, onpage) {
             choose(id);
           },
         },
-        value(number),
+        number,
         h(
           "span",
           { class: "words" },
           bdi(title, { class: "clamp" }),
-          small ? h("span", { class: "key" }, bdi(small)) : null,
+          small.map((text) => h("span", { class: "key" }, bdi(text))),
         ),
       ),
     );
   return [
-    h("p", { class: "note" }, bdi(kind.caption(data))),
+    kind.caption(data, refresh),
     h("ol", { class: "queries" }, listed.map(entry)),
-    pager(data, onpage),
+    pager(data, (page) => refresh({ page }, true)),
   ];
 }

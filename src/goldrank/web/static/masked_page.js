@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { LIST_PARAMETERS, listDetail } from "./list_detail.js";
-import { bdi, empty, field, expandable, h, select } from "./dom.js";
+import { bdi, empty, expandable, field, h, runName, select } from "./dom.js";
 import { digits, interval, value } from "./numbers.js";
 import { columnHeadings, createTable } from "./tables.js";
 
@@ -60,11 +60,11 @@ export async function show(view, { names, query, signal }) {
     entries: (data) =>
       data.pages.map(({ id, title, masks, value: number, beside: other }) => ({
         id,
-        value: number,
+        number: value(number),
         title: title || id,
-        small: `${masks} ${masks === 1 ? "mask" : "masks"}; ${data.beside} ${digits(other)}`,
+        small: [`${masks} ${masks === 1 ? "mask" : "masks"}; ${data.beside} ${digits(other)}`],
       })),
-    caption: (data) => `${data.metric}, ${data.profile}`,
+    caption: (data) => h("p", { class: "note" }, bdi(`${data.metric}, ${data.profile}`)),
     fetchDetail: () =>
       get(
         `${address}/page`,
@@ -87,7 +87,7 @@ async function overview(view, signal) {
           columnHeadings(["Model", ...readings.map((name) => `Accuracy, ${name}`)]),
           runs.map((run) => runRow(run, readings)),
         )
-      : empty("No masked runs are stored yet.", "goldrank masked predict EXAMPLES.jsonl -m names:majority"),
+      : empty("No masked runs are stored yet.", "goldrank masked predict persons -m names:majority"),
   );
   return "Masked pages";
 }
@@ -99,7 +99,7 @@ function runRow(run, readings) {
     h(
       "th",
       { scope: "row" },
-      h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, bdi(run.model)),
+      h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, runName(run.model)),
       h("small", { class: "task" }, bdi(run.task)),
     ),
     readings.map((name) => {

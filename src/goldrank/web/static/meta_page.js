@@ -33,7 +33,7 @@ export async function show(view, { query, signal }) {
       lead,
       empty(
         "This takes scores of several models on at least two tasks.",
-        "goldrank run -m tfidf lsa:64 wordllama -t sentence-pairs trec",
+        "goldrank run -m tfidf lsa:64 wordllama -t sentence-pairs questions",
       ),
     );
     return "Meta-evaluation";
@@ -75,7 +75,7 @@ function choices(evaluators, state, refresh) {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, bdi(evaluator.name), h("span", { class: "soft" }, ` ${evaluator.models} models`)),
+      h("th", { scope: "row" }, bdi(evaluator.name), h("span", { class: "soft" }, ` ${evaluator.models} ${evaluator.models === 1 ? "model" : "models"}`)),
       SIDES.map((side) => h("td", {}, box(side, evaluator))),
     ),
   );

@@ -59,6 +59,7 @@ export function metricControls(live, metrics, change, redraw, button) {
   };
   const variant = h("input", {
     type: "text",
+    class: "variant",
     value: live.inner,
     placeholder: parameterHint(live.definition),
     onchange: (event) => change({ inner: event.target.value.trim() }),

@@ -12,9 +12,17 @@ export function value(number) {
   return h("span", { class: "number", title: String(number) }, digits(number));
 }
 
+/** Show a difference with its sign. */
+export function signed(number) {
+  if (number === null || number === undefined) return value(number);
+  const sign = number > 0 ? "+" : number < 0 ? "−" : "";
+  return h("span", { class: "number", title: String(number) }, sign + digits(Math.abs(number)));
+}
+
 export function digits(number) {
-  if (Number.isInteger(number) && Math.abs(number) >= 10) return integers.format(number);
-  return Math.abs(number) >= 100 ? number.toFixed(1) : number.toFixed(4);
+  const isCount = Number.isInteger(number) && Math.abs(number) >= 10;
+  const text = isCount ? integers.format(number) : number.toFixed(Math.abs(number) >= 100 ? 1 : 4);
+  return text.replace("-", "−");
 }
 
 export function interval(low, high) {

@@ -1,7 +1,7 @@
 // The playground: stored runs scored by any metric at any cutoff under any conventions.
 
 import { get, getCached, parameters } from "./api.js";
-import { bdi, debounce, empty, field, h, select, skeleton } from "./dom.js";
+import { bdi, debounce, empty, field, h, runName, select, skeleton } from "./dom.js";
 import { createLoader } from "./loading.js";
 import { explain, formatMetric, metricControls, parseMetric } from "./metric_controls.js";
 import { count, interval, value, whisker } from "./numbers.js";
@@ -120,11 +120,12 @@ function conventionControls(state, profiles, conventions, refresh) {
   const described = Object.fromEntries(profiles.map((profile) => [profile.name, profile.title]));
   const hint = h("p", { class: "note" }, state.profile ? described[state.profile] : "");
   const others = conventions.filter((convention) => convention.choices && convention.name !== "ties");
+  const label = (name) => (name[0].toUpperCase() + name.slice(1)).replaceAll("_", " ");
   const choice = (convention) =>
     field(
-      convention.name.replaceAll("_", " "),
+      label(convention.name),
       select(
-        [["", "as the profile says"], ...convention.choices.map(({ value: name }) => [name])],
+        [["", "the profile's"], ...convention.choices.map(({ value: name }) => [name])],
         state[convention.name],
         (chosen) => refresh({ [convention.name]: chosen }),
         { title: convention.choices.map(({ value: name, meaning }) => `${name}: ${meaning}`).join("\n") },
@@ -219,7 +220,7 @@ function scoreTable(data, state, definitions, { drop, lead }) {
       h(
         "th",
         { scope: "row" },
-        h("a", { href: `/runs/${encodeURIComponent(run.name)}` }, bdi(data.models?.[run.name] ?? run.name)),
+        h("a", { href: `/runs/${encodeURIComponent(run.name)}` }, runName(data.models?.[run.name] ?? run.name)),
         h("span", { class: "key" }, bdi(run.name)),
       ),
       metrics.map((name) => cell(run.scores[name], name)),

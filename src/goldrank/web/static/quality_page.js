@@ -1,7 +1,7 @@
 // Data quality: what stored hits and texts say about the data sets.
 
 import { get, parameters } from "./api.js";
-import { bdi, empty, h, skeleton } from "./dom.js";
+import { bdi, empty, h, runName, skeleton } from "./dom.js";
 import { createLoader } from "./loading.js";
 import { count } from "./numbers.js";
 import { columnHeadings, createTable, scrollable } from "./tables.js";
@@ -134,7 +134,7 @@ function runs(counted) {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, h("a", { href: `/runs/${encodeURIComponent(key)}` }, bdi(model))),
+      h("th", { scope: "row" }, h("a", { href: `/runs/${encodeURIComponent(key)}` }, runName(model))),
       [corpus, hits.relevant, hits.tied, hits.unranked, ...columns.map((name) => numbers?.[name])].map((number) =>
         h("td", { class: "figure" }, count(number)),
       ),

@@ -2,11 +2,25 @@
 
 import { get, parameters } from "./api.js";
 import { LIST_PARAMETERS, listDetail } from "./list_detail.js";
-import { bdi, empty, field, expandable, h, select } from "./dom.js";
-import { digits, strip, value } from "./numbers.js";
+import { bdi, empty, field, expandable, h, runName, select } from "./dom.js";
+import { digits, signed, strip, value } from "./numbers.js";
 import { columnHeadings, createTable, scrollable } from "./tables.js";
 
-const FIELDS = [...LIST_PARAMETERS, "metric", "depth", "query"];
+const FIELDS = [...LIST_PARAMETERS, "metric", "depth", "query", "first", "second"];
+const ORDERS_OF_ONE = [
+  ["", "worst first"],
+  ["value asc", "lowest first"],
+  ["value desc", "highest first"],
+  ["id asc", "by id"],
+];
+const ORDERS_OF_TWO = [
+  ["", "largest difference"],
+  ["difference desc", "first run higher"],
+  ["difference asc", "second run higher"],
+  ["value asc", "lowest value of the first run"],
+  ["value desc", "highest value of the first run"],
+  ["id asc", "by id"],
+];
 const DEPTHS = [["10"], ["20"], ["50"], ["100"]];
 const SNIPPET = 150;
 
@@ -22,25 +36,46 @@ export async function show(view, { query, signal }) {
     label: "Queries",
     intro: "Choose a query to see where each model put its gold.",
     placeholder: "words of the query, or its id",
-    orders: [
-      ["value asc", "lowest first"],
-      ["value desc", "highest first"],
-      ["id asc", "by id"],
-    ],
+    opensFirst: true,
+    orders: keys.length > 1 ? ORDERS_OF_TWO : ORDERS_OF_ONE,
     fetchList: (values) =>
-      get(`runs/${encodeURIComponent(keys[0])}/queries`, { ...values, metric: state.metric }, signal),
-    entries: (data) =>
-      data.queries.map(({ id, text, value: number }) => ({
-        id,
-        value: number,
-        title: text || id,
-        small: text ? id : null,
-      })),
-    caption: (data) => `${data.metric} of the first run`,
+      get("queries", { ...values, key: keys, first: state.first, second: state.second, metric: state.metric }, signal),
+    entries: (data) => data.queries.map((entry) => listed(entry, data)),
+    caption,
     fetchDetail: () => get("query", { key: keys, query: state.query, depth: state.depth }, signal),
     renderDetail: (data, change) => drillDown(data, keys, state, (depth) => change({ depth })),
   });
   return state.query ? `Query ${state.query}` : "Queries";
+}
+
+/** Return an entry of the list: the difference with both values in small print, or the value of a single run. */
+function listed({ id, text, value: number, other, difference }, data) {
+  const name = text ? [id] : [];
+  if (!data.second) return { id, number: value(number), title: text || id, small: name };
+  const both = [number, other].map((each) => (each === null ? "–" : digits(each))).join(" · ");
+  return { id, number: signed(difference), title: text || id, small: [...name, both] };
+}
+
+/** Show which metric is listed; of several runs, let two be chosen. */
+function caption(data, refresh) {
+  if (!data.second) return h("p", { class: "note" }, bdi(data.metric));
+  const models = Object.values(data.models);
+  const isRepeated = (model) => models.indexOf(model) !== models.lastIndexOf(model);
+  const runs = Object.entries(data.models).map(([key, model]) => [key, isRepeated(model) ? key : model]);
+  const others = (key) => runs.filter(([other]) => other !== key);
+  return h(
+    "div",
+    { class: "search" },
+    field(
+      "First run",
+      select(others(data.second), data.first, (first) => refresh({ first, second: data.second })),
+    ),
+    field(
+      "Second run",
+      select(others(data.first), data.second, (second) => refresh({ first: data.first, second })),
+    ),
+    h("p", { class: "note" }, bdi(data.metric), " of the first run minus the second"),
+  );
 }
 
 async function suggestions(signal) {
@@ -72,7 +107,7 @@ function drillDown(data, keys, state, ondepth) {
   const relevant = data.gold.filter((gold) => gold.grade > 0);
   const { title, text, id } = data.query;
   return [
-    h("p", { class: "crumbs" }, "Query ", bdi(id, { class: "mono" })),
+    h("p", { class: "crumbs" }, "Query ", title || text ? bdi(id, { class: "mono" }) : null),
     h(
       "h1",
       { tabindex: "-1", class: "question" },
@@ -93,16 +128,25 @@ function drillDown(data, keys, state, ondepth) {
     h(
       "div",
       { class: "rankings" },
-      runs.map((key) => ranking(key, models[key] ?? key, data, relevant)),
+      runs.map((key) => ranking(key, models[key] ?? key, data, relevant, repeatedTitles(data))),
     ),
   ];
+}
+
+/** Return the titles that several items share, so that their ids have to be shown. */
+function repeatedTitles(data) {
+  const items = new Map();
+  for (const { item, title } of [...data.gold, ...Object.values(data.rankings).flat()]) {
+    if (title) items.set(title, (items.get(title) ?? new Set()).add(item));
+  }
+  return new Set([...items].filter(([, ids]) => ids.size > 1).map(([title]) => title));
 }
 
 function goldTable(gold, runs, models) {
   const shown = gold.filter((item) => item.grade > 0);
   if (!shown.length) return h("p", { class: "soft" }, "Nothing is judged relevant to this query.");
   const best = (item) => Math.min(...runs.map((key) => item.places[key]?.rank ?? Infinity));
-  const headings = columnHeadings(["Gold", ...runs.map((key) => bdi(models[key] ?? key))]);
+  const headings = columnHeadings(["Gold", ...runs.map((key) => runName(models[key] ?? key))]);
   const rows = shown.map((item) =>
     h(
       "tr",
@@ -126,7 +170,7 @@ function place(where, best) {
   return where.rank === best ? h("strong", {}, text) : text;
 }
 
-function ranking(key, model, data, relevant) {
+function ranking(key, model, data, relevant, repeated) {
   const ranks = relevant.map((gold) => gold.places[key]?.rank).filter(Boolean);
   const entries = data.rankings[key];
   const values = Object.entries(data.values[key] ?? {});
@@ -144,13 +188,13 @@ function ranking(key, model, data, relevant) {
       ? h(
           "ol",
           {},
-          entries.map((entry) => hit(entry)),
+          entries.map((entry) => hit(entry, repeated.has(entry.title))),
         )
       : h("p", { class: "soft" }, "No ranking was stored, only where the gold landed."),
   );
 }
 
-function hit(entry) {
+function hit(entry, showId) {
   const isGold = entry.grade > 0;
   return h(
     "li",
@@ -163,6 +207,8 @@ function hit(entry) {
         "div",
         { class: "name" },
         bdi(entry.title || entry.item, { title: entry.item }),
+        showId ? h("span", { class: "key" }, bdi(entry.item)) : null,
+        entry.chunk ? h("span", { class: "badge", title: "its best chunk" }, bdi(entry.chunk)) : null,
         isGold ? h("span", { class: "badge gold" }, entry.grade === 1 ? "gold" : `gold, ${entry.grade}`) : null,
         entry.grade !== null && !isGold ? h("span", { class: "badge" }, "judged, not relevant") : null,
       ),

@@ -1,7 +1,7 @@
 // One run: its scores, inputs and environment, with links to other views.
 
 import { get, getCached, parameters, remove } from "./api.js";
-import { bdi, h } from "./dom.js";
+import { bdi, h, runName } from "./dom.js";
 import { createLoader } from "./loading.js";
 import { count, dateTime, interval, seconds, value, whisker } from "./numbers.js";
 import { pick, picked } from "./picks.js";
@@ -22,7 +22,7 @@ export async function show(view, { names, signal }) {
       " / ",
       h("a", { href: `/?${parameters({ task: run.task })}` }, bdi(run.task)),
     ),
-    h("h1", { tabindex: "-1" }, bdi(run.model)),
+    h("h1", { tabindex: "-1" }, runName(run.model)),
     h(
       "p",
       { class: "lead" },
@@ -36,28 +36,38 @@ export async function show(view, { names, signal }) {
       dateTime(run.created),
     ),
     h("p", { class: "actions" }, actions(run, key)),
-    h(
-      "section",
-      {},
-      h("h2", {}, "Numbers"),
-      numbers.length
-        ? h(
-            "dl",
-            { class: "numbers" },
-            numbers.map(([name, entry]) => number(name, entry)),
-          )
-        : h("p", { class: "soft" }, "No headline numbers were stored with it."),
+    ...readings(run, numbers).map(([title, entries]) =>
+      h(
+        "section",
+        {},
+        h("h2", {}, title),
+        entries.length
+          ? h(
+              "dl",
+              { class: "numbers" },
+              entries.map(([name, entry]) => number(name, entry)),
+            )
+          : h("p", { class: "soft" }, "No scores were stored with this run."),
+      ),
     ),
     h(
       "section",
       {},
-      h("h2", {}, "What decides it"),
+      h("h2", {}, "Settings"),
       facts({ key: run.key, profile: run.profile, conventions: run.conventions, ...run.inputs }),
     ),
-    h("section", {}, h("h2", {}, "How it was made"), facts({ ...run.environment, seconds: null })),
+    h("section", {}, h("h2", {}, "Provenance"), facts({ ...run.environment, seconds: null, summaries: null })),
     about.allow_delete ? h("section", {}, h("h2", {}, "Delete"), deletion(run.key, signal)) : "",
   );
   return run.key;
+}
+
+/** Return the titles and scores to show; a run on masked names has the scores of each reading. */
+function readings(run, numbers) {
+  const all = Object.entries(run.environment.summaries ?? {});
+  return all.length
+    ? all.map(([name, scores]) => [`Scores, ${name} reading`, Object.entries(scores)])
+    : [["Scores", numbers]];
 }
 
 function actions(run, key) {
@@ -106,12 +116,15 @@ function fact(entry) {
     return bdi(
       Object.entries(entry)
         .filter(([, inner]) => inner !== null)
-        .map(([name, inner]) => `${name} ${typeof inner === "object" ? JSON.stringify(inner) : inner}`)
+        .map(([name, inner]) => `${name} ${isQuoted(inner) ? JSON.stringify(inner) : inner}`)
         .join(", "),
     );
   }
   return bdi(entry);
 }
+
+/** Return true for objects, and for strings that could not be seen. */
+const isQuoted = (entry) => typeof entry === "object" || (typeof entry === "string" && !entry.trim());
 
 function deletion(key, signal) {
   const place = h("div");

@@ -1,7 +1,7 @@
 // All runs of the store: filter, sort and pick them.
 
 import { get, parameters } from "./api.js";
-import { bdi, debounce, empty, field, h, select, skeleton } from "./dom.js";
+import { bdi, debounce, empty, field, h, runName, select, skeleton } from "./dom.js";
 import { announce, createLoader } from "./loading.js";
 import { count, dateTime, interval, seconds, value, whisker } from "./numbers.js";
 import { pick, picked, toggle } from "./picks.js";
@@ -14,7 +14,7 @@ const COLUMNS = [
   ["value", "Headline"],
   [null, "Queries"],
   ["seconds", "Time"],
-  ["created", "Made"],
+  ["created", "Created"],
 ];
 const FIELDS = ["task", "model", "kind", "q", "sort", "order", "page"];
 
@@ -100,8 +100,8 @@ function runTable(data, state, refresh) {
     const isFiltered = state.q || state.task || state.model || state.kind;
     return [
       isFiltered
-        ? empty("No run fits this. Take a filter away.")
-        : empty("The store holds no runs yet. Make some:", "goldrank demo", "goldrank run -m tfidf bm25 -t cranfield"),
+        ? empty("No run matches. Remove a filter.")
+        : empty("The store has no runs yet. Create some:", "goldrank demo", "goldrank run -m tfidf bm25 -t questions"),
     ];
   }
   const sort = state.sort || "created";
@@ -156,7 +156,7 @@ function row(run) {
     h(
       "th",
       { scope: "row" },
-      h("a", { href: `/runs/${encodeURIComponent(run.key)}` }, bdi(run.model)),
+      h("a", { href: `/runs/${encodeURIComponent(run.key)}` }, runName(run.model)),
       h("span", { class: "key" }, bdi(run.key)),
     ),
     h(
@@ -172,7 +172,7 @@ function row(run) {
       count(run.queries || (run.summary[headline?.metric]?.count ?? null)),
     ),
     h("td", { class: "figure", "data-label": "Time" }, seconds(run.seconds)),
-    h("td", { class: "figure", "data-label": "Made" }, dateTime(run.created)),
+    h("td", { class: "figure", "data-label": "Created" }, dateTime(run.created)),
   );
 }
 

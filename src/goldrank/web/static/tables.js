@@ -1,6 +1,6 @@
 // Sortable tables, and the buttons to other pages of a list.
 
-import { bdi, h } from "./dom.js";
+import { bdi, h, runName } from "./dom.js";
 import { count } from "./numbers.js";
 
 /** Create headings of columns; all but the first *texts* are for numbers. */
@@ -15,7 +15,9 @@ export function createTable(headings, rows, attributes = {}) {
 
 /** Let a wide element scroll sideways. */
 export function scrollable(label, content) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
+  const region = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
+  globalThis.goldrankPage.watchScrolling(region);
+  return region;
 }
 
 /** Create a heading that sorts; *order* is "asc", "desc", or null if the table is sorted by another column. */
@@ -52,7 +54,7 @@ export function pager({ total, page, size }, onpage) {
 }
 
 /** Show a grid of the report (headings, rows of cells, notes) as a sortable table. */
-export function gridTable(grid, { href = null } = {}) {
+export function gridTable(grid, { href = null, palette = {} } = {}) {
   const body = h("tbody");
   const head = h("tr");
   let column = null;
@@ -61,9 +63,11 @@ export function gridTable(grid, { href = null } = {}) {
   const cells = (row) =>
     row.map((cell, at) => {
       const link = at === 0 ? href?.(cell.text) : null;
+      const look = at === 0 ? (palette[cell.text] ?? palette[cell.text.replace(/^[a-z]+ /, "")]) : undefined;
       const shown = [
-        cell.best ? h("strong", {}, bdi(cell.text)) : bdi(cell.text),
-        cell.marks ? h("span", { class: "marks" }, cell.marks) : null,
+        look === undefined ? null : h("span", { class: `dot ${look}`, "aria-hidden": "true" }),
+        cell.best ? h("strong", {}, bdi(cell.text)) : at === 0 ? runName(cell.text) : bdi(cell.text),
+        cell.marks ? h("span", { class: cell.marks.length === 1 ? "marks hanging" : "marks" }, cell.marks) : null,
       ];
       return h(
         at === 0 ? "th" : "td",

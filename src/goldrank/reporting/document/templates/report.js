@@ -1,36 +1,21 @@
 "use strict";
 (() => {
-  const root = document.documentElement;
-  const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
-  const theme = () => root.dataset.theme || (prefersDark.matches ? "dark" : "light");
-
+  const { goldrankPage: page, goldrankTheme: theme } = globalThis;
   const figures = new Map();
-  for (const place of document.querySelectorAll(".plot")) {
+  for (const place of document.querySelectorAll(".canvas")) {
     const source = document.getElementById(place.dataset.source);
     if (source) figures.set(place, JSON.parse(source.textContent));
   }
-
-  const draw = (place) => {
-    if (!window.Plotly) return;
-    const chosen = figures.get(place)[theme()];
-    const layout = { ...chosen.layout, autosize: true };
-    delete layout.width;
-    if (layout.height) place.style.height = `${layout.height}px`;
-    window.Plotly.react(place, chosen.data, layout, { ...chosen.config, responsive: true });
+  const drawAll = () => {
+    if (!globalThis.Plotly) return;
+    figures.forEach((figure, place) => {
+      page.draw(globalThis.Plotly, place, { ...figure[theme.current()], legend: figure.legend });
+    });
   };
-  const drawAll = () => figures.forEach((_, place) => draw(place));
-
-  const choice = document.getElementById("theme");
-  const label = () => { choice.textContent = theme() === "dark" ? "Light" : "Dark"; };
-  choice.hidden = false;
-  choice.addEventListener("click", () => {
-    root.dataset.theme = theme() === "dark" ? "light" : "dark";
-    label();
-    drawAll();
-  });
-  prefersDark.addEventListener("change", () => { label(); drawAll(); });
-  label();
+  theme.connect(document.getElementById("theme"));
+  document.addEventListener("themechange", drawAll);
   drawAll();
+  document.querySelectorAll(".scroll").forEach(page.watchScrolling);
 
   const numberOf = (cell) => {
     const said = (cell.querySelector(".value") || cell).textContent.trim();
@@ -47,15 +32,23 @@
     const down = heading.getAttribute("aria-sort") !== "descending";
     const body = heading.closest("table").tBodies[0];
     const rows = [...body.rows].sort((a, b) => byValue(a.cells[index], b.cells[index], down ? -1 : 1));
-    for (const other of heading.parentElement.cells) other.removeAttribute("aria-sort");
+    for (const other of heading.parentElement.cells) {
+      other.removeAttribute("aria-sort");
+      other.querySelector(".arrow").textContent = "";
+    }
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+    heading.querySelector(".arrow").textContent = down ? "↓" : "↑";
     body.append(...rows);
   };
   for (const table of document.querySelectorAll("table.sortable")) {
     [...table.tHead.rows[0].cells].forEach((heading, index) => {
       const button = document.createElement("button");
+      const arrow = document.createElement("span");
+      arrow.className = "arrow";
+      arrow.setAttribute("aria-hidden", "true");
       button.type = "button";
-      button.append(...heading.childNodes);
+      button.className = "sort";
+      button.append(...heading.childNodes, arrow);
       button.addEventListener("click", () => sort(heading, index));
       heading.append(button);
     });
