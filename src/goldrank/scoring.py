@@ -333,7 +333,7 @@ def score(
     profile: str | Profile = "standard",
     corpus: int | Collection[str] | None = None,
     name: str = "run",
-    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    bootstrap: Bootstrap = Bootstrap(),
     conventions: Conventions | Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> Scores:
@@ -380,7 +380,7 @@ def score_hits(
     *,
     profile: str | Profile = "standard",
     name: str = "run",
-    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    bootstrap: Bootstrap = Bootstrap(),
     conventions: Conventions | Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> Scores:

@@ -303,7 +303,7 @@ def prepare(
     tasks: Sequence[object],
     settings: Settings,
     sharding: Sharding | None = None,
-    measures: Measures = Measures(),  # noqa: B008 - frozen
+    measures: Measures = Measures(),
     questions: object = None,
 ) -> tuple[list[Model], list[TaskData]]:
     """Load all models and read all tasks; raise InputError for a setting that has no effect on any of them."""

@@ -197,7 +197,7 @@ FREQUENT = 1000
 
 def score_predictions(
     predictions: str | PathLike[str] | pyarrow.Table | Iterable[pyarrow.RecordBatch],
-    rules: Rules = Rules(),  # noqa: B008 - frozen
+    rules: Rules = Rules(),
     *,
     aliases: Mapping[str, Sequence[str]] | None = None,
     workers: int | None = None,

@@ -60,7 +60,7 @@ class Layout:
     """The encoding of the output: a character that it lacks is replaced before anything is measured."""
 
 
-def render(grids: list[Grid], look: str, layout: Layout = Layout()) -> str:  # noqa: B008 - frozen
+def render(grids: list[Grid], look: str, layout: Layout = Layout()) -> str:
     """Return the grids one below the other.
 
     Args:
