@@ -13,6 +13,9 @@ from goldrank.store import Store
 for _name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
     os.environ.pop(_name, None)
 
+# numba compiles ranx for minutes, and its functions compute the same without it, but for the order of ties.
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+
 
 def pytest_collection_modifyitems(items):
     """Start the files of slow tests first, so that the other processes do not wait for one of them at the end."""

@@ -1,7 +1,5 @@
 """`python -m goldrank` is the command `goldrank`."""
 
-import sys
+from goldrank.cli.main import run_program
 
-from goldrank.cli.main import main
-
-sys.exit(main())
+run_program()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 from goldrank import progress
 from goldrank.cli import printing
@@ -77,6 +80,25 @@ def main(argv: list[str] | None = None) -> int:
         raise
     reason = write_failure()
     return code if reason is None else _fail(reason)
+
+
+def run_program() -> NoReturn:
+    """Run the command of the command line and end the process, without finalizing the interpreter.
+
+    A thread of Arrow may release a buffer of Python while the interpreter is finalized, which aborts a process that
+    has done its work. Functions registered with `atexit` are called as usual.
+    """
+    try:
+        code: object = main()
+    except SystemExit as exit_request:
+        code = exit_request.code
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        # `main` has reported what cannot be written.
+        with suppress(OSError, ValueError):
+            if stream is not None:
+                stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 _TRUNCATED = (

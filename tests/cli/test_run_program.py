@@ -1,0 +1,31 @@
+"""The process of a command: exit codes, functions called at exit, and no finalization of the interpreter."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import atexit, sys
+from goldrank.cli.main import run_program
+
+class Finalized:
+    def __del__(self):
+        print("finalized")
+
+keep = Finalized()
+atexit.register(print, "at exit")
+sys.argv[1:] = {arguments!r}
+run_program()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--version"], 0), (["score", "--help"], 0), (["no-command"], 2), (["score", "--no"], 2)]
+)
+def test_a_process_ends_with_its_code_without_finalizing_the_interpreter(arguments, code):
+    script = SCRIPT.format(arguments=arguments)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == code
+    assert ended.stdout.splitlines()[-1] == "at exit"
+    assert "finalized" not in ended.stdout
