@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import goldrank
 from goldrank.cli.main import COMMANDS
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
 from goldrank.metrics.names import foreign_names
+from goldrank.schemas import load_schema, schema_names
 from goldrank.tasks import TASKS, MeasurementTask, RankingTask, Task
 
 FOLDER = Path(__file__).parent / "reference"
@@ -90,6 +92,64 @@ def tasks_page() -> str:
         "accuracies. This page is generated from the source code.\n\n"
         f"| task | kind | |\n| :-- | :-- | :-- |\n{index}\n\n" + "\n\n".join(map(_task, TASKS.values())) + "\n"
     )
+
+
+def schemas_page() -> str:
+    """Return the page of all JSON outputs, with the fields of each and of the parts that they share."""
+    schemas = {name: load_schema(name) for name in schema_names()}
+    parts = {part: schema for entry in schemas.values() for part, schema in entry.get("$defs", {}).items()}
+    index = "\n".join(f"| [`{name}`](#{name}) | `{entry['title']}` |" for name, entry in schemas.items())
+    outputs = [f"## {name}\n\n`{entry['title']}`: {entry['description']}\n\n{_fields(entry)}" for name, entry in
+               schemas.items()]  # fmt: skip
+    shared = [
+        f"### part-{part}\n\n" + f"{schema.get('description', '')}\n\n{_fields(schema)}".lstrip()
+        for part, schema in sorted(parts.items())
+    ]
+    return (
+        "# JSON outputs\n\n`goldrank schema NAME` prints the JSON Schema. This page is generated from the schemas; "
+        "[Scripts and agents](../guide/agents.md) says how they are used.\n\n"
+        f"| schema | printed by |\n| :-- | :-- |\n{index}\n\n" + "\n\n".join([*outputs, "## Parts", *shared]) + "\n"
+    )
+
+
+def _fields(schema: dict[str, Any]) -> str:
+    rows = list(_rows(schema, ""))
+    if not rows:
+        return f"Type: {_type(schema)}."
+    table = "\n".join(f"| {path} | {kind} | {_cell(text)} |" for path, kind, text in rows)
+    return f"| field | type | |\n| :-- | :-- | :-- |\n{table}"
+
+
+def _rows(schema: dict[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the path, type and description of every field; a field in brackets is not always there."""
+    for choice in schema.get("anyOf", ()):
+        yield from _rows(choice, path)
+    for name, entry in schema.get("properties", {}).items():
+        inner = f"{path}{name}"
+        yield (
+            f"`{inner}`" if name in schema.get("required", ()) else f"(`{inner}`)",
+            _type(entry),
+            entry.get("description", ""),
+        )
+        yield from _rows(entry, f"{inner}.")
+    for key, mark in (("items", "[]"), ("additionalProperties", "*")):
+        if isinstance(schema.get(key), dict):
+            yield from _rows(schema[key], f"{path.removesuffix('.')}{'.' * (mark == '*' and path != '')}{mark}.")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        part = schema["$ref"].rpartition("/")[2]
+        return f"[{part}](#part-{part})"
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(map(_type, schema["anyOf"])))
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    for key, kind, words in (("items", "array", "list of"), ("additionalProperties", "object", "object, each")):
+        if isinstance(schema.get(key), dict):
+            return " or ".join(f"{words} {_type(schema[key])}" if each == kind else each for each in kinds)
+    return " or ".join(kinds)
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
@@ -255,3 +315,4 @@ if __name__ == "__main__":
     (FOLDER / "metrics.md").write_text(metrics_page())
     (FOLDER / "profiles.md").write_text(profiles_page())
     (FOLDER / "tasks.md").write_text(tasks_page())
+    (FOLDER / "schemas.md").write_text(schemas_page())

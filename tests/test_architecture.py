@@ -11,7 +11,7 @@ import goldrank
 ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
-    "redaction", "escaping", "terminal", "errors", "presentation", "progress", "units", "specs", "registry",
+    "redaction", "escaping", "terminal", "errors", "presentation", "progress", "units", "specs", "registry", "schemas",
     "engines", "native", "io", "data", "ordering", "hits", "fusion", "encoders", "vectors", "index", "metrics",
     "stats", "data_warnings", "scoring", "comparing", "store", "tasks", "masked", "runs", "planning", "analysis",
     "reporting", "web", "cli", "evaluation",

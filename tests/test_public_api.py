@@ -29,10 +29,11 @@ CALLS = {
     "runs": ["Store"],
     "data": ["load_data"],
     "demo": ["run", "report"],
+    "schema": ["load_schema"],
     "list": ["PROFILES", "load_model", "load_data"],
 }
-# A server, the planning of jobs for clusters, and the care of the cache are commands only.
-COMMANDS_ONLY = {"serve", "plan", "encode", "cache", "completion"}
+# Servers, the planning of jobs for clusters, and the care of the cache are commands only.
+COMMANDS_ONLY = {"serve", "plan", "encode", "cache", "completion", "mcp"}
 FUNCTIONS = [name for name in gr.__all__ if inspect.isfunction(getattr(gr, name))]
 
 

@@ -121,7 +121,7 @@ def goldrank(site, tmp_path, monkeypatch):
     ("what", "name"), [("models", "letters"), ("indexes", "backwards"), ("metrics", "first"), ("tasks", "fruit")]
 )
 def test_what_a_package_adds_is_listed(goldrank, what, name):
-    listed = json.loads(goldrank("list", what, "--format", "json"))
+    listed = json.loads(goldrank("list", what, "--format", "json"))["rows"]
     assert name in [next(iter(row.values())) for row in listed]
 
 

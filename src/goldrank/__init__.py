@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from goldrank.reporting.plots import Plots, plot
     from goldrank.runs.evaluate import evaluate
     from goldrank.runs.run import Leaderboard, Leaderboards, run
+    from goldrank.schemas import load_schema
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
     from goldrank.store import Store
     from goldrank.tasks.catalogue import load_data
@@ -47,6 +48,7 @@ _HOMES = {
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
     "goldrank.analysis.meta": ("MetaResult", "meta"),
     "goldrank.analysis.rank_overlap": ("RankOverlap", "rbo"),
+    "goldrank.schemas": ("load_schema",),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
     "goldrank.store": ("Store",),
     "goldrank.reporting.document.report": ("report",),
@@ -104,6 +106,7 @@ __all__ = [
     "explain",
     "load_data",
     "load_model",
+    "load_schema",
     "masked",
     "meta",
     "open_index",

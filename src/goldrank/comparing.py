@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -69,6 +69,10 @@ class Flaw:
         return self.missing > MOST_MISSING * self.queries
 
 
+Outcome = Literal["a_better", "b_better", "equal", "cannot_tell", "not_compared"]
+"""What a test of two runs says; ``not_compared`` if a run is broken or no direction of the metric is better."""
+
+
 @dataclass(frozen=True)
 class Pair:
     """One metric of two runs, compared query by query; differences are *b* minus *a*."""
@@ -115,6 +119,15 @@ class Pair:
         if self.unfit or not self.adjusted <= alpha or self.difference == 0 or direction == "neither":
             return None
         return self.b if (self.difference > 0) == (direction == "higher") else self.a
+
+    def outcome(self, alpha: float, direction: str) -> Outcome:
+        """Return which run is significantly better, or why neither is."""
+        if self.unfit or direction == "neither":
+            return "not_compared"
+        winner = self.winner(alpha, direction)
+        if winner is not None:
+            return "a_better" if winner == self.a else "b_better"
+        return "equal" if self.difference == 0 and self.ties == self.queries else "cannot_tell"
 
 
 @dataclass(frozen=True, repr=False)

@@ -59,7 +59,7 @@ class MissingExtraError(GoldrankError):
 
 @dataclass(frozen=True)
 class DataWarning:
-    """A property of the data that makes a score misleading; shown before the scores, and first in JSON output.
+    """A property of the data that makes a score misleading; shown before the scores, and in JSON output.
 
     >>> str(DataWarning("all-tied", "All scores are equal.", subject="bm25.run", remedy="Write scores that differ."))
     'bm25.run: All scores are equal. Write scores that differ.'

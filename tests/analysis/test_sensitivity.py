@@ -57,7 +57,7 @@ def test_the_command_shows_it_in_every_format(capsys, tmp_path, look):
     out = capsys.readouterr().out
     assert "wines mrr" in out
     if look == "json":
-        assert json.loads(out)["swings"]["wines mrr"]["absolute"] == 0.0
+        assert json.loads(out)["models"][0]["swings"]["wines mrr"]["absolute"] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_a_relevance_level_that_is_no_grade_above_0_is_refused(capsys, files, le
 
 def test_explain_in_json(capsys):
     _, out, _ = run(capsys, "explain", "recall@5", "--profile", "bge", "--format", "json")
-    (entry,) = json.loads(out)
+    (entry,) = json.loads(out)["explanations"]
     assert entry["parameters"]["cap"]["value"] == "k"
 
 

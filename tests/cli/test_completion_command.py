@@ -10,7 +10,8 @@ from goldrank.cli.main import main
 pytest.importorskip("shtab")
 
 CASES = {
-    "goldrank sc": {"score"},
+    "goldrank sc": {"schema", "score"},
+    "goldrank schema comp": {"compare"},
     "goldrank runs ex": {"export"},
     "goldrank run --trans": {"--transform"},
     "goldrank run -m wordl": {"wordllama"},

@@ -17,6 +17,7 @@ from goldrank.encoders import KINDS
 from goldrank.encoders.pair_scorers import PAIR_KINDS
 from goldrank.masked.predictors import PREDICTORS
 from goldrank.metrics import PROFILES, REGISTRY
+from goldrank.schemas import load_schema, schema_names
 from goldrank.tasks import TASKS, RankingTask
 
 
@@ -26,6 +27,16 @@ def generate():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_page_of_json_outputs_has_every_field_of_every_schema(generate):
+    page = generate.schemas_page()
+    for name in schema_names():
+        section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+        for field in load_schema(name).get("properties", {}):
+            assert f"`{field}`" in section
+    links = set(re.findall(r"\]\(#([\w-]+)\)", page))
+    assert links <= {heading.lower() for heading in re.findall(r"^#+ (.+)$", page, re.MULTILINE)}
 
 
 def test_the_metrics_page_declares_every_metric_with_formula_and_source(generate):

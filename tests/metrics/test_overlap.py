@@ -106,7 +106,7 @@ def test_the_command_shows_every_pair_and_what_was_left_out(tmp_path, capsys, lo
     assert main(["rbo", *paths, "-p", "0.5", "--format", look]) == 0
     out = capsys.readouterr().out
     if look == "json":
-        result = json.loads(out)
+        result = json.loads(out)["pairs"]
         assert [(entry["a"], entry["b"]) for entry in result] == [("a", "b"), ("a", "c"), ("b", "c")]
         assert result[0]["rbo"]["mean"] == 1.0
         assert result[0]["only_second"] == 1

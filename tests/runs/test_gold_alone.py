@@ -82,4 +82,4 @@ def test_worst_queries_and_dry_run_show_ids(files, capsys):
     assert "\nq" in out
     code, out, _ = command(capsys, "run", "-m", "run:b.run", "-t", "gold:qrels.txt", "--dry-run", "--format", "json")
     assert code == 0
-    assert json.loads(out)[0]["estimated MB"] is None
+    assert json.loads(out)["rows"][0]["estimated MB"] is None

@@ -136,24 +136,21 @@ class Sensitivity(Result):
         values = [sign * model.variants[variant].readings[evaluator].value for model in self.models]
         return dict(zip((model.model for model in self.models), rankdata(values).tolist(), strict=True))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON; a single model is not wrapped in a list."""
-        if len(self.models) == 1 and not self.failures:
-            content = self.models[0].to_dict()
-        else:
-            how = self.measures.bootstrap
-            content = {
-                "models": [model.to_dict() for model in self.models],
-                "orders": [_order_dict(order) for order in self.orders],
-                "failures": [asdict(failure) for failure in self.failures],
-                "resampled": self.units,
-                "resamples": how.resamples,
-                "seed": how.seed,
-                "level": how.level,
-                "alpha": self.measures.alpha,
-            }
-        content |= {"notes": self.notes} if self.notes else {}
-        return content | ({"bands": [band.to_dict() for band in self.bands]} if self.bands else {})
+    def content(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        how = self.measures.bootstrap
+        return {
+            "models": [model.to_dict() for model in self.models],
+            "orders": [_order_dict(order) for order in self.orders],
+            "bands": [band.to_dict() for band in self.bands],
+            "failures": [asdict(failure) for failure in self.failures],
+            "notes": self.notes,
+            "resampled": self.units,
+            "resamples": how.resamples,
+            "seed": how.seed,
+            "level": how.level,
+            "alpha": self.measures.alpha,
+        }
 
 
 def sensitivity(
@@ -442,7 +439,7 @@ def _order_dict(order: OrderAgreement) -> dict[str, Any]:
         "high": _finite(order.interval.high),
         "method": order.interval.method,
         "same_order": order.same,
-        "answer": order.answer,
+        "answer": order.answer.replace(" ", "_"),
         "swaps": [{**asdict(swap), "significant": swap.significant, "verdict": swap.verdict} for swap in order.swaps],
     }
 

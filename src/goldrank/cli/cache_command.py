@@ -137,4 +137,5 @@ def _show(
         lambda: {"folder": str(folder), "removed" if clear else "entries": rows},
         lambda: [list(headings), *(list(row.values()) for row in rows)],
         lambda: [grid()],
+        schema="cache-clear" if clear else "cache-info",
     ).render(args.format, options.layout(args))

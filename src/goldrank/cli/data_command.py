@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     alone = wiki.find_gold_alone(Path(args.path)) if args.collection_format is None else None
     report = check(_load(args)) if alone is None else check_gold(wiki.read_gold(alone))
-    options.emit(to_json(report.as_dict()) if args.format == "json" else _show(report, args), args)
+    options.emit(to_json(report.as_dict(), "data-check") if args.format == "json" else _show(report, args), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
 

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
             "shards": len(encoded.shards),
             "new_shards": encoded.new,
         }
-        printing.show(to_json(content))
+        printing.show(to_json(content, "encode"))
         return 0
     for warning in warnings:
         printing.show_prose(f"Warning: {warning}")

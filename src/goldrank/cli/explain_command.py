@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the explanations."""
     views = [view(explain(metric, args.profile)) for listed in args.metric for metric in split_list(listed)]
     if args.format == "json":
-        options.emit(to_json([explanation.content() for explanation in views]), args)
+        content = {"explanations": [explanation.content() for explanation in views]}
+        options.emit(to_json(content, "explain"), args)
     else:
         options.emit("\n\n".join(explanation.render("table", printing.layout()) for explanation in views), args)
     return 0

@@ -152,6 +152,7 @@ def _view(run: Run, queries: dict[str, str], texts: dict[str, str] | None) -> Vi
             *([query, *row.values()] for query in queries for row in results_of(query)),
         ],
         lambda: [grid(query) for query in queries],
+        schema="index-search",
     )
 
 

@@ -164,5 +164,5 @@ def run(args: argparse.Namespace) -> int:
         headings = ["" if name == "direction" else name for name in rows[0]]
         return Grid(headings, [list(map(Cell, row.values())) for row in rows], text_columns=len(rows[0]))
 
-    options.emit(view_rows(rows, grid), args)
+    options.emit(view_rows(rows, grid, "list"), args)
     return 0

@@ -38,6 +38,8 @@ COMMANDS = {
     "runs": "list, show, export and delete stored runs",
     "data": "check or convert a collection of documents, queries and gold",
     "cache": "list or remove cached vectors and other cache entries",
+    "schema": "print the JSON Schema of what a command prints as JSON",
+    "mcp": "serve commands to agents over the Model Context Protocol, read-only",
     "completion": "print the script that completes goldrank in bash, zsh or fish",
     "demo": "evaluate built-in models on built-in tasks, and write a report",
 }
@@ -184,11 +186,16 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
-    if name in ("score", "compare", "rbo", "explain", "list"):
+    if name in ("score", "compare", "rbo", "explain", "list", "schema"):
         # These commands multiply no large matrices; starting the threads of BLAS would cost more than it saves.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")
-    return int(command.run(command.build_parser().parse_args(arguments[1:])))
+    args = command.build_parser().parse_args(arguments[1:])
+    if getattr(args, "format", None) != "json" or getattr(args, "action", None) == "export":
+        # An export runs no code of others, and writes bytes to standard output.
+        return int(command.run(args))
+    with printing.results_to(sys.stdout):
+        return int(command.run(args))
 
 
 def _help(topic: list[str]) -> int:

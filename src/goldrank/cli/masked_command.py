@@ -266,7 +266,7 @@ def _check(args: argparse.Namespace) -> int:
         check_chunks(examples_at(args.data), aliases=aliases) if built_in else check_file(args.data, aliases=aliases)
     )
     stored_runs.print_notes([report.reading, columns.reading])
-    options.emit(to_json(asdict(report)) if args.format == "json" else _check_table(report, args), args)
+    options.emit(to_json(asdict(report), "masked-check") if args.format == "json" else _check_table(report, args), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
 
@@ -288,7 +288,7 @@ def _remask(args: argparse.Namespace) -> int:
     same, same_masks = count_same(chunks, _finder(find_profile(args.remask).masking, args.ner))
     if args.format == "json":
         result = {"profile": args.remask, "examples": len(chunks), "same_examples": same}
-        options.emit(to_json({**result, "masks": masks, "same_masks": same_masks}), args)
+        options.emit(to_json({**result, "masks": masks, "same_masks": same_masks}, "masked-check-remask"), args)
         return 0
     options.emit(
         f"Restored and masked again with --profile {args.remask}: {same} of {counts(len(chunks), 'example')} and "
@@ -406,7 +406,7 @@ def _match(args: argparse.Namespace) -> int:
             {"guess": guess, "tier": match and match.tier.name.lower(), "evidence": match and match.evidence}
             for guess, match in matches
         ]
-        options.emit(to_json({"title": args.title, "guesses": entries}), args)
+        options.emit(to_json({"title": args.title, "guesses": entries}, "masked-match"), args)
         return 0
     rows = [
         [

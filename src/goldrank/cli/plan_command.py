@@ -150,6 +150,7 @@ def view(plan: Estimate) -> View:
             ),
         ],
         lambda: _grids(plan),
+        schema="plan",
     )
 
 
@@ -231,7 +232,12 @@ def constants_view(constants: Constants, notes: list[str]) -> View:
         cells = [[Cell(name), Cell(value)] for name, value in rows]
         return Grid(["constant", "measured"], cells, notes=[*notes, _source(constants)])
 
-    return View(lambda: asdict(constants), lambda: [["constant", "value"], *rows], lambda: [grid()])
+    return View(
+        lambda: asdict(constants),
+        lambda: [["constant", "value"], *rows],
+        lambda: [grid()],
+        schema="plan-calibrate",
+    )
 
 
 def _rates(constants: Constants) -> list[tuple[str, str]]:

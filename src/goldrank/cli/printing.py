@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from typing import TextIO
 
 from goldrank import terminal
 from goldrank.errors import GoldrankError, InputError
@@ -20,10 +21,12 @@ _STYLE = re.compile("(\x1b\\[[012]m)")
 
 @dataclass
 class _Level:
-    """How much is printed besides results."""
+    """How much is printed besides results, and where results are printed."""
 
     quiet: bool = False
     verbose: bool = False
+    output: TextIO | None = None
+    """None for standard output."""
 
 
 _level = _Level()
@@ -38,6 +41,20 @@ def verbosity(*, quiet: bool, verbose: bool) -> Iterator[None]:
         yield
     finally:
         _level.quiet, _level.verbose = before
+
+
+@contextmanager
+def results_to(stream: TextIO) -> Iterator[None]:
+    """Print results to *stream* in this context, and to standard error whatever else writes to standard output.
+
+    Models may print: code of the user, and libraries.
+    """
+    before, _level.output = _level.output, stream
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _level.output = before
 
 
 def is_verbose() -> bool:
@@ -56,9 +73,10 @@ def show(text: str, *, end: str = "\n") -> None:
     A terminal gets control characters as escapes. A file or pipe gets the text unchanged, because JSON and CSV must
     keep data exact; tables are escaped when they are rendered.
     """
-    if sys.stdout.isatty():
+    stream = _level.output or sys.stdout
+    if stream.isatty():
         text = "".join(part if at % 2 else escape_text(part) for at, part in enumerate(_STYLE.split(text)))
-    print(text, end=end, flush=True)
+    print(text, end=end, file=stream, flush=True)
 
 
 def show_prose(text: str, *, end: str = "\n") -> None:

@@ -21,6 +21,7 @@ _EXAMPLES = """\
   goldrank report wines-bm25-91c0 questions-bm25-5e4e -M ndcg@10 -M mrr --worst 20
   goldrank report wines-bm25-91c0 -o report.md
   goldrank report wines-bm25-91c0 -o report.pdf --title "Wines, first round"
+  goldrank report wines-bm25-91c0 --format json
 """
 
 
@@ -32,10 +33,15 @@ def build_parser() -> argparse.ArgumentParser:
     options.add_texts(parser)
     options.add_label(parser, "a run")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write (default report.html, report.md or report.pdf)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write (default report.html, report.md or report.pdf; for JSON standard output)",
     )
     parser.add_argument(
-        "--format", choices=("html", "markdown", "pdf"), help="format (default: by the suffix of FILE, otherwise html)"
+        "--format",
+        choices=("html", "markdown", "pdf", "json"),
+        help="format (default: by the suffix of FILE, otherwise html); json has everything but the figures",
     )
     parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the names of the tasks)")
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="queries to show per task (default 10)")
@@ -51,11 +57,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report and print its path."""
+    """Write the report and print its path, or print its content as JSON."""
     from goldrank.reporting.document.report import destination, report
+    from goldrank.reporting.text.views import view_of
 
-    look, path = destination(args.output, args.format)
-    args.output = str(path)
+    as_json = args.format == "json"
+    look, path = ("json", None) if as_json else destination(args.output, args.format)
+    args.output = args.output if path is None else str(path)
     options.refuse_unwritable(args)
     if look != "html":
         options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write HTML")
@@ -73,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         path,
         **keywords,
         labels=options.labels(args),
-        format=look,
+        format=None if as_json else look,
         title=args.title,
         worst=args.worst,
         theme=args.theme,
@@ -86,7 +94,10 @@ def run(args: argparse.Namespace) -> int:
     for warning in result.warnings:
         printing.say(f"warning: {warning}")
     stored_runs.print_notes(list(result.notes))
-    announce(result)
+    if as_json:
+        options.emit(view_of(result), args)
+    else:
+        announce(result)
     return 0
 
 

@@ -243,4 +243,4 @@ def _dry_run(config: RunConfig) -> View:
         )
         return Grid(list(rows[0]), cells, notes=[note], text_columns=2)
 
-    return view_rows(rows, grid)
+    return view_rows(rows, grid, "run-dry-run")

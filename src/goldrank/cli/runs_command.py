@@ -93,6 +93,7 @@ def _list(store: Store, args: argparse.Namespace) -> str:
         lambda: {"store": store.where, "runs": rows},
         lambda: [columns, *([row[name] for name in columns] for row in rows)],
         lambda: [grid()],
+        schema="runs-list",
     ).render(args.format, options.layout(args))
 
 
@@ -193,7 +194,7 @@ def _show(store: Store, args: argparse.Namespace) -> str:
         content = _row(run, _headline(run))
         content |= {"inputs": dict(run.inputs), "environment": dict(run.environment), "measured": dict(run.measured)}
         scored = {} if scores is None else results.scores_json([scores], intervals=True, per_query=False)
-        return results.to_json(content | scored)
+        return results.to_json(content | scored, "runs-show")
     about = {
         "task": run.task,
         "model": run.model,
@@ -228,7 +229,7 @@ def _delete(store: Store, args: argparse.Namespace) -> str:
     printing.confirm_removal(", ".join(keys), confirmed=args.yes)
     removed = store.delete(keys)
     if args.format == "json":
-        return results.to_json({"store": store.where, "removed": removed})
+        return results.to_json({"store": store.where, "removed": removed}, "runs-delete")
     if args.format == "csv":
         return results.to_csv([["removed"], *([key] for key in removed)])
     return f"Removed from {store.where}: {', '.join(removed)}."

@@ -167,10 +167,11 @@ def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argpa
     flat = [scores for run_scores in by_run.values() for scores in run_scores]
     shape = {"intervals": intervals, "per_query": args.per_query}
     view = View(
-        lambda: [results.scores_json(scores, **shape) for scores in columns],
+        lambda: {"profiles": [results.scores_json(scores, **shape) for scores in columns]},
         lambda: results.scores_rows(flat, **shape),
         lambda: [_profiles_grid(name, scores, explain, intervals) for name, scores in by_run.items()],
         lambda: [results.warning_lines(warnings)],
+        schema="score-profiles",
     )
     return view
 

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if len(args.texts) < 2:
         raise InputError("a similarity needs two texts, and there is one", remedy="give two or more")
     rows = [row for model in args.model or ["wordllama"] for row in _measure(args.texts, model)]
-    options.emit(view_rows(rows, lambda: _grid(rows)), args)
+    options.emit(view_rows(rows, lambda: _grid(rows), "similarity"), args)
     return 0
 
 

@@ -61,10 +61,10 @@ def are_keys(args: argparse.Namespace) -> bool:
         InputError: Only the first argument may be a key, or an option is given that needs files.
     """
     args.gold, *args.runs = expand_tasks(args, [args.gold, *args.runs])
-    if args.task is None and not _is_key(args.gold):
+    if args.task is None and not is_key(args.gold):
         return False
     for other in args.runs:
-        if not _is_key(other):
+        if not is_key(other):
             raise InputError(
                 f"there is no file {shorten(args.gold)}, and {shorten(other)} cannot be the key of a stored run",
                 remedy="give GOLD and run files, or keys of stored runs only (goldrank runs list)",
@@ -78,7 +78,8 @@ def are_keys(args: argparse.Namespace) -> bool:
     return True
 
 
-def _is_key(argument: str) -> bool:
+def is_key(argument: str) -> bool:
+    """Return True if the argument is written like the key of a stored run, and there is no such file."""
     return _KEY.fullmatch(argument) is not None and not Path(argument).exists()
 
 
@@ -87,7 +88,7 @@ def refuse_no_runs(args: argparse.Namespace) -> None:
     if not args.runs:
         raise InputError("no run is given", remedy="give run files after the gold")
     for run in args.runs:
-        if _is_key(run) and Path(args.gold).exists():
+        if is_key(run) and Path(args.gold).exists():
             raise InputError(
                 f"there is no run file {shorten(run)}, and keys of stored runs cannot be mixed with files",
                 remedy="give files only, or keys only; goldrank runs export writes a stored run to a file",

@@ -14,7 +14,11 @@ from goldrank.units import format_bytes
 def view(result: Audit) -> View:
     """Return the audit in all its forms; for people the verdict comes first."""
     return View(
-        lambda: _content(result), lambda: _rows(result), lambda: [_grid(result)], lambda: ["\n".join(result.verdicts())]
+        lambda: _content(result),
+        lambda: _rows(result),
+        lambda: [_grid(result)],
+        lambda: ["\n".join(result.verdicts())],
+        schema="audit",
     )
 
 
@@ -58,12 +62,17 @@ def _index_row(result: Audit, audited: Audited) -> dict[str, Any]:
                 "p": pair.p,
                 "p_adjusted": pair.adjusted,
                 "hurts": pair.metric in harmed,
+                "cannot_tell": pair.outcome(result.alpha, _direction(result, pair.metric)) == "cannot_tell",
             }
             for pair in audited.pairs
         },
         "recall": {"mean": audited.recall, **results.limits(audited.recall_interval)},
         **_cost(audited.cost, audited.speed),
     }
+
+
+def _direction(result: Audit, metric: str) -> str:
+    return result.exact[metric].metric.definition.direction
 
 
 def _cost(cost: Cost, speed: float) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def view(comparison: Comparison, *, all_pairs: bool = False) -> View:
             results.warning_lines(comparison.warnings),
             "\n".join(verdict_lines(comparison)),
         ],
+        schema="compare",
     )
 
 
@@ -146,10 +147,29 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "alpha": comparison.alpha,
         "queries_left_out": comparison.reduced_to_common,
         "verdict": verdicts(comparison),
+        "decisions": {metric: _decision_json(comparison, metric) for metric in next(iter(comparison.scores.values()))},
         "broken": [_flaw_json(flaw) for flaw in comparison.flaws],
         "pairs": [_pair_json(pair, comparison) for pair in comparison.pairs],
     }
     return content
+
+
+def _decision_json(comparison: Comparison, metric: str) -> dict[str, Any]:
+    """Return what the tests say of the run with the best value."""
+    direction = next(iter(comparison.scores.values()))[metric].metric.definition.direction
+    order = [] if direction == "neither" else comparison.order(metric)
+    pairs = {other: comparison.pair(metric, order[0], other) for other in order[1:]}
+    outcomes = {other: pair.outcome(comparison.alpha, direction) for other, pair in pairs.items()}
+    better_than = [other for other in pairs if other in comparison.better_than(metric, order[0])]
+    equal_to = [other for other, outcome in outcomes.items() if outcome == "equal"]
+    undecided = [other for other in outcomes if other not in better_than and other not in equal_to]
+    return {
+        "leader": order[0] if order else None,
+        "better_than": better_than,
+        "equal_to": equal_to,
+        "cannot_tell_from": undecided,
+        "cannot_tell": bool(undecided),
+    }
 
 
 def _flaw_json(flaw: Flaw) -> dict[str, Any]:
@@ -179,6 +199,7 @@ def _pair_json(pair: Pair, comparison: Comparison) -> dict[str, Any]:
         "ties": pair.ties,
         "losses": pair.losses,
         "better": pair.winner(comparison.alpha, direction),
+        "outcome": pair.outcome(comparison.alpha, direction),
         "note": pair.note,
     }
 

@@ -28,6 +28,7 @@ def index_view(index: IndexFolder | FaissFile, name: str, *, verified: bool = Fa
         lambda: [
             Grid(["index", name], [[Cell(text) for text in row] for row in _rows(index, verified)], text_columns=2)
         ],
+        schema="index-info",
     )
 
 

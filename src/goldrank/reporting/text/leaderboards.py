@@ -59,6 +59,7 @@ def leaderboards_view(boards: Leaderboards, worst: int = 0) -> View:
         lambda: [grid for view in views for grid in view.grids()],
         lambda: [text for view in views for text in view.lead()],
         tail=lambda: [text for view in views for text in view.tail()],
+        schema="run",
     )
 
 
@@ -207,7 +208,10 @@ def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, An
         "missing": board.missing,
         "verdict": board_verdict(board),
         "measured": {outcome.model: dict(outcome.stored.measured) for outcome in board.outcomes},
-        "p_adjusted": [{"better": a, "worse": b, "p": p} for (a, b), p in board.p_values.items()],
+        "p_adjusted": [
+            {"better": a, "worse": b, "p": p, "cannot_tell": not p <= board.alpha}
+            for (a, b), p in board.p_values.items()
+        ],
     }
 
 

@@ -55,6 +55,7 @@ def result_view(result: MaskedResult, *, group_rows: bool = False) -> View:
         lambda: _group_rows(result.groups) if group_rows else _rows(result.runs, result.bootstrap),
         lambda: _grids(result),
         lambda: ["\n".join(verdicts(result.comparisons))],
+        schema="masked-score",
     )
 
 

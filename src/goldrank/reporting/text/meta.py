@@ -22,6 +22,7 @@ def view(result: MetaResult) -> View:
         lambda: _rows(result),
         lambda: [_cell_grid(result), *([_difference_grid(result)] if len(result.intrinsic) > 1 else [])],
         lambda: ["\n".join(result.verdicts())],
+        schema="meta",
     )
 
 
@@ -60,6 +61,7 @@ def as_json(result: MetaResult) -> dict[str, Any]:
                 "models": cell.models,
                 "p": cell.p,
                 "p_adjusted": cell.adjusted,
+                "cannot_tell": not cell.adjusted < result.alpha,
                 **_left_out(cell.lowest, cell.highest),
             }
             for cell in result.cells.values()
@@ -72,6 +74,7 @@ def as_json(result: MetaResult) -> dict[str, Any]:
                 **_ends(difference.interval),
                 "p": difference.p,
                 "p_adjusted": difference.adjusted,
+                "cannot_tell": not difference.adjusted < result.alpha,
                 "williams": difference.williams,
             }
             for difference in result.differences

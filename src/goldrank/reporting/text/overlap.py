@@ -22,12 +22,15 @@ def view(overlap: RankOverlap) -> View:
 def overlaps_view(overlaps: Overlaps, *, per_query: bool = False) -> View:
     """Return the overlaps of several runs in all their forms."""
     return View(
-        lambda: [
-            {"a": a, "b": b, **overlap.to_dict(), **({"per_query": overlap.per_query} if per_query else {})}
-            for (a, b), overlap in overlaps.items()
-        ],
+        lambda: {
+            "pairs": [
+                {"a": a, "b": b, **overlap.to_dict(), **({"per_query": overlap.per_query} if per_query else {})}
+                for (a, b), overlap in overlaps.items()
+            ]
+        },
         lambda: _table(overlaps, per_query),
         lambda: [*(_per_query(pair, overlap) for pair, overlap in overlaps.items() if per_query), _grid(overlaps)],
+        schema="rbo",
     )
 
 

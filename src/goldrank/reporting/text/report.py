@@ -28,4 +28,5 @@ def view(report: Report) -> View:
         ],
         lambda: [grid for section in report.sections for grid in section.tables[:1]],
         lambda: [f"{report.title}{where}", *("\n".join(section.verdicts) for section in report.sections)],
+        schema="report",
     )

@@ -20,6 +20,7 @@ from goldrank.metrics import find_profile
 from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid, Note
 from goldrank.reporting.text.views import View
+from goldrank.schemas import identify
 from goldrank.scoring import Score, Scores, all_warnings, have_same_queries, share_resamples
 from goldrank.stats import Interval
 
@@ -77,6 +78,7 @@ def scores_view(all_scores: Sequence[Scores], *, intervals: bool = True, per_que
             score_grid(all_scores, intervals=intervals),
         ],
         lambda: [warning_lines(all_warnings(all_scores))],
+        schema="score",
     )
 
 
@@ -270,16 +272,22 @@ def plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(name): plain(entry) for name, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
+    if isinstance(value, (list, tuple, frozenset)):
+        return [plain(entry) for entry in (sorted(value) if isinstance(value, frozenset) else value)]
     if isinstance(value, datetime):
         return value.isoformat()
     return value if isinstance(value, (str, int)) else str(value)
 
 
-def to_json(content: Any) -> str:
-    """Return indented JSON with undefined numbers as null and control characters escaped."""
-    return escape_json(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+def to_json(content: Any, schema: str | None = None) -> str:
+    """Return indented JSON with undefined numbers as null and control characters escaped.
+
+    Args:
+        content: The data; a mapping if there is a schema.
+        schema: The name of the schema of an output, which becomes its first field.
+    """
+    content = plain(content if schema is None else identify(schema, content))
+    return escape_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def scores_rows(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> list[list[Any]]:

@@ -31,7 +31,7 @@ _QUANTITIES = {
 
 def view(result: Sensitivity) -> View:
     """Return the result in all its forms."""
-    return View(result.to_dict, lambda: _table(result), lambda: _grids(result))
+    return View(result.content, lambda: _table(result), lambda: _grids(result), schema="sensitivity")
 
 
 def _table(result: Sensitivity) -> list[Sequence[Any]]:

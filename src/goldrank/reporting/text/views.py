@@ -13,6 +13,7 @@ from goldrank.errors import MissingExtraError
 from goldrank.escaping import escape_text
 from goldrank.presentation import Result
 from goldrank.reporting.text.grids import Grid, Layout, render
+from goldrank.schemas import identify
 from goldrank.terminal import PROSE, encodable, output_width, wrap
 
 if TYPE_CHECKING:
@@ -37,19 +38,21 @@ class View:
     """Whether the paragraphs are wrapped in files and pipes too."""
     tail: Callable[[], list[str]] = list
     """Paragraphs below the tables, such as the verdict of a leaderboard."""
+    schema: str | None = None
+    """The name of the schema of the content, if a command prints it."""
 
     def to_dict(self) -> Any:
         """Return everything unrounded as JSON can hold it: undefined numbers are None."""
         from goldrank.reporting.text.results import plain
 
-        return plain(self.content())
+        return plain(self.content() if self.schema is None else identify(self.schema, self.content()))
 
     def render(self, look: str, layout: Layout = Layout()) -> str:  # noqa: B008 - frozen
         """Return the result as ``table``, ``json``, ``csv``, ``markdown`` or ``latex``; *layout* is that of a table."""
         from goldrank.reporting.text import results
 
         if look == "json":
-            return results.to_json(self.content())
+            return results.to_json(self.content(), self.schema)
         if look == "csv":
             return results.to_csv(self.rows())
         lead, tail = (
@@ -93,9 +96,14 @@ class View:
         return pandas.DataFrame(rows, columns=list(headings))
 
 
-def view_rows(rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid]) -> View:
+def view_rows(rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid], schema: str) -> View:
     """Return the view of rows with the same columns; *grid* creates the table for people."""
-    return View(lambda: rows, lambda: [list(rows[0]), *(list(row.values()) for row in rows)], lambda: [grid()])
+    return View(
+        lambda: {"rows": rows},
+        lambda: [list(rows[0]), *(list(row.values()) for row in rows)],
+        lambda: [grid()],
+        schema=schema,
+    )
 
 
 _MODULES = {
