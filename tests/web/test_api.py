@@ -47,6 +47,7 @@ def test_scores_equal_those_of_the_command_to_the_last_digit(store, api, capsys)
             store.where,
         )
         answer = api("score", key=keys, per_query=True, **asked)
+        assert told.pop("schema") == "goldrank/score/1"
         assert {name: answer[name] for name in told} == told
 
 

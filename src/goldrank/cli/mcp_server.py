@@ -14,14 +14,13 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import jsonschema
-import mcp_types as types
+from mcp import types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 import goldrank
 from goldrank import progress
 from goldrank.cli import printing, stored_runs
-from goldrank.cli.main import COMMANDS
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.metrics import CHOICES
 from goldrank.redaction import redact
@@ -125,7 +124,7 @@ _READING = {
 }  # fmt: skip
 _WRITING = {
     "report_file": Tool("report", "Write a report of runs to a new file that opens offline.", {
-        **_REPORT, "output": _text("new file below the root: .html, .md or .pdf"),
+        **_REPORT, "output": _text("new file below the root, .html or .md"),
     }, ("output",)),
 }  # fmt: skip
 
@@ -142,9 +141,7 @@ class Tools:
     def __init__(self, root: Path, store: str | None = None, *, allow_writes: bool = False) -> None:
         self.root = root
         self.store = store
-        # A tool of a command that this installation lacks is not served.
-        served = {**_READING, **(_WRITING if allow_writes else {})}
-        self.all = {name: tool for name, tool in served.items() if tool.command.split()[0] in COMMANDS}
+        self.all = {**_READING, **(_WRITING if allow_writes else {})}
 
     def call(self, name: str, arguments: Arguments) -> dict[str, Any]:
         """Run a tool and return its result.
@@ -222,8 +219,9 @@ class Tools:
         resolved = self._below_root(path)
         if resolved.exists():
             raise InputError("the file exists", where=path, remedy="name a new file")
-        if resolved.suffix not in (".html", ".md", ".pdf"):
-            raise InputError("this is not the name of a report", where=path, remedy="end it in .html, .md or .pdf")
+        if resolved.suffix not in (".html", ".md"):
+            # A PDF would start a browser.
+            raise InputError("this is not the name of a report", where=path, remedy="end it in .html or .md")
         return str(resolved)
 
     def _below_root(self, path: str) -> Path:
@@ -263,7 +261,7 @@ def create_server(tools: Tools) -> Server[Any]:
         except Exception as error:
             return _failure(f"internal error, {type(error).__name__}: {error}")
         text = json.dumps(content, ensure_ascii=False)
-        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=content)
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=content)
 
     return Server(
         "goldrank",
@@ -276,7 +274,7 @@ def create_server(tools: Tools) -> Server[Any]:
 
 
 def _failure(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=redact(message))], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=redact(message))], is_error=True)
 
 
 def serve(tools: Tools) -> None:
