@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from goldrank.cli.main import COMMANDS, main
+from goldrank.comparing import compare
 from goldrank.errors import UnknownNameError
 from goldrank.schemas import load_schema, schema_names
 from json_outputs import CASES, KEYS, REFUSED, write_inputs, write_runs
@@ -163,6 +164,33 @@ def test_a_comparison_says_where_it_cannot_tell(outputs):
         for pair in comparison["pairs"]:
             winner = {"a_better": pair["a"], "b_better": pair["b"]}.get(pair["outcome"])
             assert pair["better"] == winner
+
+
+def test_differences_that_cancel_are_not_equality():
+    gold = {f"q{n}": ["d"] for n in range(4)}
+    first = {query: {"d": 1.0, "x": n % 2 * 2.0} for n, query in enumerate(gold)}
+    second = {query: {"d": 1.0, "x": (n + 1) % 2 * 2.0} for n, query in enumerate(gold)}
+    for other, outcome, undecided in ((second, "cannot_tell", ["second"]), (first, "equal", [])):
+        comparison = compare(gold, {"first": first, "second": other}, "mrr").to_dict()["comparison"]
+        assert [(pair["difference"], pair["outcome"]) for pair in comparison["pairs"]] == [(0, outcome)]
+        assert comparison["decisions"]["mrr"]["cannot_tell_from"] == undecided
+        assert comparison["decisions"]["mrr"]["cannot_tell"] == bool(undecided)
+
+
+@pytest.mark.slow
+def test_audit_meta_and_sensitivity_say_where_they_cannot_tell(outputs):
+    by_command = {}
+    for command, _, _, out, _ in outputs[0]:
+        by_command.setdefault(command, []).append(json.loads(out))
+    (audited,) = by_command["audit"]
+    _, flat, approximate = [index["metrics"]["ndcg@10"] for index in audited["indexes"]]
+    assert (flat["difference"], flat["hurts"], flat["cannot_tell"]) == (0, False, False)
+    assert approximate["cannot_tell"] == (approximate["difference"] != 0 and not approximate["hurts"])
+    for content in by_command["meta"]:
+        for entry in (*content["cells"], *content["differences"]):
+            assert entry["cannot_tell"] == (entry["p_adjusted"] >= content["alpha"])
+    answers = {order["answer"] for content in by_command["sensitivity"] for order in content["orders"]}
+    assert "cannot_tell" in answers
 
 
 def test_output_of_a_model_does_not_reach_standard_output(own_folder, capsys):
