@@ -186,7 +186,7 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
-    if name in ("score", "compare", "rbo", "explain", "list", "schema"):
+    if name in ("score", "compare", "rbo", "explain", "list"):
         # These commands multiply no large matrices; starting the threads of BLAS would cost more than it saves.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")

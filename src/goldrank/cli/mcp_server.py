@@ -254,14 +254,16 @@ def create_server(tools: Tools) -> Server[Any]:
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         work = partial(tools.call, params.name, params.arguments or {})
+        content = None
         try:
             content = await anyio.to_thread.run_sync(work, limiter=limiter)
-        except GoldrankError as error:
-            return _failure(str(error))
+            text = json.dumps(content, ensure_ascii=False)
         except Exception as error:
-            return _failure(f"internal error, {type(error).__name__}: {error}")
-        text = json.dumps(content, ensure_ascii=False)
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=content)
+            fault = "" if isinstance(error, GoldrankError) else f"internal error, {type(error).__name__}: "
+            text = redact(f"{fault}{error}")
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=text)], structured_content=content, is_error=content is None
+        )
 
     return Server(
         "goldrank",
@@ -271,10 +273,6 @@ def create_server(tools: Tools) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-
-
-def _failure(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=redact(message))], is_error=True)
 
 
 def serve(tools: Tools) -> None:

@@ -79,7 +79,7 @@ def are_keys(args: argparse.Namespace) -> bool:
 
 
 def is_key(argument: str) -> bool:
-    """Return True if the argument is written like the key of a stored run, and there is no such file."""
+    """Return True if an argument is written like the key of a stored run, and no file has that name."""
     return _KEY.fullmatch(argument) is not None and not Path(argument).exists()
 
 
