@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from goldrank.cli import options, printing, stored_runs
@@ -14,9 +13,9 @@ _EXAMPLES = """\
   goldrank mcp --root ./evaluation --store ./runs
   goldrank mcp --root ./evaluation --allow-writes
 
-An agent starts this command itself; its configuration names the command and its
-options. Tools read files below the root and stored runs, and nothing else. None of
-them runs a model.
+An agent starts this command itself; its configuration names the command and
+its options. Tools read files below the root and stored runs, and nothing else.
+None of them runs a model.
 """
 
 
@@ -44,12 +43,7 @@ def run(args: argparse.Namespace) -> int:
     root = Path(args.root)
     if not root.is_dir():
         raise InputError("this is not a folder", where=args.root, remedy="name the folder of the data with --root")
-    store = args.store
-    if store is not None and "://" not in store:
-        store = str(Path(store).resolve())
-    # Names of runs are looked up as files first, so that nothing outside the root may be in the working folder.
-    os.chdir(root)
-    tools = Tools(Path.cwd().resolve(), store, allow_writes=args.allow_writes)
+    tools = Tools(root.resolve(), args.store, allow_writes=args.allow_writes)
     printing.remark(f"serving {', '.join(tools.all)} over MCP; files below {tools.root}")
     serve(tools)
     return 0

@@ -238,7 +238,7 @@ class Tools:
 
 
 def _checked_key(key: str) -> str:
-    """Return the key of a stored run; nothing else that commands accept in its place."""
+    """Return the key of a stored run. A file of that name, which a command would read instead, is refused."""
     if not stored_runs.is_key(key):
         raise InputError(f"{shorten(key)} is not the key of a stored run", remedy="see the tool runs_list")
     return key
