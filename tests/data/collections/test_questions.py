@@ -296,7 +296,7 @@ def test_a_sheet_of_a_spreadsheet_is_read(tmp_path):
         ("q.csv", "question,file\nA?,x,y\n", "q.csv:2: the row has 3 columns, the first one has 2"),
         ("q.csv", "question,question,file\nA?,x,y\n", "two columns are called 'question'"),
         ("q.csv", b"question,file\n\xe4?,x\n", "UTF-8"),
-        ("q.ods", "x", "a table of questions does not end in '.ods'"),
+        ("q.ods", "x", "the name of a table does not end in '.ods'"),
         ("q.jsonl", '{"question": "A?"\n', "q.jsonl"),
         ("q.parquet", "PAR1", "q.parquet"),
     ],

@@ -49,7 +49,7 @@ def read_table(source: object, sheet: str | None = None) -> Table:
     suffix = stem_and_suffix(path)[1]
     if suffix not in TABLE_SUFFIXES:
         raise InputError(
-            f"a table of questions does not end in {shorten(suffix)}" if suffix else "the file name has no suffix",
+            f"the name of a table does not end in {shorten(suffix)}" if suffix else "the file name has no suffix",
             where=str(source),
             remedy=f"give a file that ends in {', '.join(TABLE_SUFFIXES)}",
         )
