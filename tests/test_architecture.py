@@ -13,8 +13,8 @@ ROOT = Path(goldrank.__file__).parent
 LAYERS = [
     "redaction", "escaping", "terminal", "errors", "presentation", "progress", "units", "specs", "registry", "schemas",
     "engines", "native", "io", "data", "ordering", "hits", "fusion", "encoders", "vectors", "index", "metrics",
-    "stats", "data_warnings", "scoring", "comparing", "slices", "store", "tasks", "masked", "runs", "planning",
-    "analysis", "reporting", "web", "cli", "evaluation",
+    "stats", "data_warnings", "scoring", "comparing", "slices", "gating", "baselines", "store", "tasks", "masked",
+    "runs", "planning", "analysis", "reporting", "web", "cli", "pytest_plugin", "evaluation",
 ]  # fmt: skip
 
 

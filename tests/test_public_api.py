@@ -16,6 +16,8 @@ CALLS = {
     "run": ["run", "evaluate"],
     "score": ["score", "score_hits"],
     "compare": ["compare", "compare_hits"],
+    "gate": ["gate"],
+    "baseline": ["save_baseline"],
     "rbo": ["rbo"],
     "explain": ["explain"],
     "similarity": ["similarity"],

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from goldrank.analysis.meta import MetaResult, meta
     from goldrank.analysis.rank_overlap import RankOverlap, rbo
     from goldrank.analysis.sensitivity import Sensitivity, sensitivity
+    from goldrank.baselines import Baseline
     from goldrank.comparing import Comparison, compare, compare_hits
     from goldrank.errors import DataWarning, GoldrankError, InputError, MissingExtraError
+    from goldrank.gating import GateResult
     from goldrank.hits import Gold, Hits, Run
     from goldrank.index.exact.index import exact_hits
     from goldrank.index.folder import build_index, open_index
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from goldrank.reporting.document.sections import Report
     from goldrank.reporting.plots import Plots, plot
     from goldrank.runs.evaluate import evaluate
+    from goldrank.runs.gate import gate, save_baseline
     from goldrank.runs.run import Leaderboard, Leaderboards, run
     from goldrank.schemas import load_schema
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
@@ -40,8 +43,10 @@ _HOMES = {
     "goldrank.analysis.audit": ("Audit", "audit"),
     "goldrank.analysis.explanation": ("Explanation", "explain"),
     "goldrank.analysis.sensitivity": ("Sensitivity", "sensitivity"),
+    "goldrank.baselines": ("Baseline",),
     "goldrank.comparing": ("Comparison", "compare", "compare_hits"),
     "goldrank.errors": ("DataWarning", "GoldrankError", "InputError", "MissingExtraError"),
+    "goldrank.gating": ("GateResult",),
     "goldrank.hits": ("Gold", "Hits", "Run"),
     "goldrank.index.exact.index": ("exact_hits",),
     "goldrank.index.folder": ("build_index", "open_index"),
@@ -55,6 +60,7 @@ _HOMES = {
     "goldrank.reporting.document.sections": ("Report",),
     "goldrank.reporting.plots": ("Plots", "plot"),
     "goldrank.runs.evaluate": ("evaluate",),
+    "goldrank.runs.gate": ("gate", "save_baseline"),
     "goldrank.runs.run": ("Leaderboard", "Leaderboards", "run"),
     "goldrank.tasks.catalogue": ("load_data",),
     "goldrank.tasks.measurement": ("MeasurementEvaluation", "MeasurementTask"),
@@ -68,12 +74,14 @@ _HOMES = {
 __all__ = [
     "PROFILES",
     "Audit",
+    "Baseline",
     "Bootstrap",
     "Comparison",
     "Conventions",
     "DataWarning",
     "Evaluation",
     "Explanation",
+    "GateResult",
     "Gold",
     "GoldrankError",
     "Hits",
@@ -104,6 +112,7 @@ __all__ = [
     "evaluate",
     "exact_hits",
     "explain",
+    "gate",
     "load_data",
     "load_model",
     "load_schema",
@@ -114,6 +123,7 @@ __all__ = [
     "rbo",
     "report",
     "run",
+    "save_baseline",
     "score",
     "score_hits",
     "sensitivity",

@@ -277,18 +277,28 @@ def compare(
     judged, read = read_all(gold, named.values())
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
-    ranked = dict(zip(named, read, strict=True))
-    hits = {
-        name: add_confidence(_count(judged, run, corpus, resolved, name), run, requested, resolved)
-        for name, run in ranked.items()
-    }
-    sources = {name: RunSource(judged, ranked[name], run_hits, name) for name, run_hits in hits.items()}
+    hits, sources = count_runs(judged, dict(zip(named, read, strict=True)), requested, resolved, corpus)
     compared_hits, left_out, flaws = _inspect(hits, resolved, decided="missing" in changes)
     scores = {
         name: score_counted(run_hits, requested, chosen, resolved, name, bootstrap, sources[name])
         for name, run_hits in compared_hits.items()
     }
     return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap, flaws)
+
+
+def count_runs(
+    gold: Gold,
+    runs: Mapping[str, Run],
+    metrics: Sequence[Metric],
+    conventions: Conventions,
+    corpus: int | Collection[str] | None = None,
+) -> tuple[dict[str, Hits], dict[str, RunSource]]:
+    """Return the hits of each run with what *metrics* need, and the gold with the run for their warnings."""
+    hits = {
+        name: add_confidence(_count(gold, run, corpus, conventions, name), run, metrics, conventions)
+        for name, run in runs.items()
+    }
+    return hits, {name: RunSource(gold, runs[name], run_hits, name) for name, run_hits in hits.items()}
 
 
 def _count(gold: Gold, run: Run, corpus: int | Collection[str] | None, conventions: Conventions, name: str) -> Hits:
@@ -428,7 +438,7 @@ def compare_scores(
         test, correction, family, alpha, bootstrap: As in `compare`.
         flaws: The broken runs (see `find_flaws`).
     """
-    _refuse_different_queries(scores)
+    refuse_different_queries(scores)
     unfit = {flaw.run for flaw in flaws if flaw.unfit}
     pairs = [replace(pair, unfit=bool(unfit & {pair.a, pair.b})) for pair in _pairs(scores, test, bootstrap)]
     # Pairs that are not compared do not weaken the others by being corrected for.
@@ -442,7 +452,8 @@ def compare_scores(
     return Comparison(scores, pairs, test, correction, family, alpha, left_out, flaws=flaws)
 
 
-def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
+def refuse_different_queries(scores: Mapping[str, Scores]) -> None:
+    """Raise InputError if the runs are scored on different queries."""
     (first, reference), *others = scores.items()
     for name, other in others:
         if other.placement.queries != reference.placement.queries:
@@ -456,7 +467,7 @@ def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
 
 def _pairs(scores: Mapping[str, Scores], test: str, bootstrap: Bootstrap) -> list[Pair]:
     tested = [
-        _pair(metric, scores[first][metric], scores[second][metric], first, second, test, bootstrap.seed)
+        pair_scores(metric, scores[first][metric], scores[second][metric], first, second, test, bootstrap.seed)
         for first, second in combinations(scores, 2)
         for metric in scores[first]
     ]
@@ -474,7 +485,9 @@ def _pairs(scores: Mapping[str, Scores], test: str, bootstrap: Bootstrap) -> lis
     return pairs
 
 
-def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, seed: int) -> tuple[Pair, Floats | None]:
+def pair_scores(
+    metric: str, a: Score, b: Score, first: str, second: str, test: str, seed: int
+) -> tuple[Pair, Floats | None]:
     """Return a pair without its interval and without its p-value where all pairs share it, and its differences."""
     both = ~(np.isnan(a.values) | np.isnan(b.values))
     raw = (b.values - a.values)[both]

@@ -21,6 +21,8 @@ COMMANDS = {
     "run": "evaluate models on tasks, store the results, show the leaderboard",
     "score": "score runs against gold, with any metric and convention",
     "compare": "compare runs by paired significance tests",
+    "gate": "decide whether a run is worse than another: exit 0 no, 1 yes, 3 cannot tell",
+    "baseline": "save the scores of a run, for goldrank gate",
     "rbo": "compute the rank-biased overlap of runs, without gold",
     "explain": "explain a metric: formula, variants, and the tools that print it",
     "list": "list tasks, models, metrics, profiles and other names",
@@ -57,6 +59,7 @@ examples:
   goldrank score qrels.txt bm25.run
   goldrank score qrels.txt *.run -M ndcg@10 -M mrr --format latex
   goldrank compare qrels.txt bm25.run dense.run -M ndcg@10
+  goldrank gate qrels.txt main.run branch.run -M ndcg@10 --margin 0.01
   goldrank explain ndcg@10
   goldrank similarity "red wine" "white wine"
   goldrank index build articles.jsonl -m wordllama -o articles.index
@@ -65,23 +68,36 @@ examples:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command and return the exit code: 0 done, 1 failed, 2 bad input or usage."""
+    """Run a command and return the exit code: 0 done, 1 failed, 2 bad input or usage, 70 internal error.
+
+    A failure of `goldrank gate` is 70, too, because 1 is one of its answers.
+    """
     prepare_streams()
     if argv is None:
         # A command creates many objects and few cycles: looking for these took a fifth of `goldrank run`.
         gc.set_threshold(200_000, 50, 50)
-        if truncation_guard is not None:
-            truncation_guard.set_message(_TRUNCATED)
     arguments = sys.argv[1:] if argv is None else argv
+    # With a message the guard exits with 1, which is an answer of a gate; without one the process ends by its signal.
+    if argv is None and truncation_guard is not None and _failure(arguments) == 1:
+        truncation_guard.set_message(_TRUNCATED)
     try:
         code = _run(arguments)
     except SystemExit:
         # argparse raises it after --help.
         if reason := write_failure():
-            return _fail(reason)
+            return _fail(reason, arguments)
         raise
     reason = write_failure()
-    return code if reason is None else _fail(reason)
+    return code if reason is None else _fail(reason, arguments)
+
+
+INTERNAL_ERROR = 70
+"""The exit code of an internal error: EX_SOFTWARE of sysexits.h."""
+
+
+def _failure(arguments: list[str]) -> int:
+    """Return the exit code of a failure that is not the user's."""
+    return INTERNAL_ERROR if next((word for word in arguments if word not in _GENERAL), "") == "gate" else 1
 
 
 def run_program() -> NoReturn:
@@ -112,11 +128,11 @@ _TRUNCATED = (
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
 
 
-def _fail(reason: str) -> int:
+def _fail(reason: str, arguments: list[str]) -> int:
     # A closed pipe, as in `goldrank … | head`, is no error for the user.
     if reason != os.strerror(errno.EPIPE).lower():
         printing.say(f"the output cannot be written ({reason}), and is incomplete; write to another place")
-    return 1
+    return _failure(arguments)
 
 
 def _shorten_message(message: str) -> str:
@@ -146,7 +162,7 @@ def _run_reporting_errors(arguments: list[str], general: set[str], *, debug: boo
         if debug:
             raise
         printing.say(_shorten_message(str(error)))
-        return error.exit_code
+        return error.exit_code if error.exit_code != 1 else _failure(arguments)
     except KeyboardInterrupt:
         printing.say("interrupted")
         return 130
@@ -154,10 +170,10 @@ def _run_reporting_errors(arguments: list[str], general: set[str], *, debug: boo
         if debug:
             raise
         printing.say("this machine has too little memory; use less data or a larger machine")
-        return 1
+        return _failure(arguments)
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _WRITING:
-            return _fail(write_failure() or reason_of(error).lower())
+            return _fail(write_failure() or reason_of(error).lower(), arguments)
         if debug:
             raise
         return _report(error)
@@ -170,7 +186,7 @@ def _report(error: Exception) -> int:
         printing.say(f"{shorten(error.filename)}: the file name is too long; check the path")
         return 2
     printing.say(f"internal error, {type(error).__name__}: {error}; run again with --debug and report it")
-    return 1
+    return INTERNAL_ERROR
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -186,7 +202,7 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
-    if name in ("score", "compare", "rbo", "explain", "list"):
+    if name in ("score", "compare", "gate", "baseline", "rbo", "explain", "list"):
         # These commands multiply no large matrices; starting the threads of BLAS would cost more than it saves.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")

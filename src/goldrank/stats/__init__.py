@@ -45,6 +45,7 @@ from goldrank.stats.paired import (
     wilcoxon,
 )
 from goldrank.stats.resampling import bootstrap_means, bootstrap_medians
+from goldrank.stats.sequential import confidence_sequence, log_capital
 from goldrank.stats.tukey import TukeyResult, tukey_hsd
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "bootstrap_means",
     "bootstrap_medians",
     "compare_correlations",
+    "confidence_sequence",
     "correlation",
     "correlation_interval",
     "correlation_kind",
@@ -72,6 +74,7 @@ __all__ = [
     "holm",
     "intervals",
     "jackknife_correlations",
+    "log_capital",
     "mcnemar",
     "paired_test",
     "permutation_p_values",

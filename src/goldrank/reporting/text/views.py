@@ -108,9 +108,11 @@ def view_rows(rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid], schem
 
 _MODULES = {
     "Audit": "audit",
+    "Baseline": "gate",
     "Comparison": "comparison",
     "Explanation": "explanation",
     "FaissFile": "index",
+    "GateResult": "gate",
     "Gold": "rows",
     "Hits": "rows",
     "IndexFolder": "index",
