@@ -24,9 +24,9 @@ from goldrank.metrics import Conventions, Metric
 from goldrank.presentation import Result
 from goldrank.scoring import Scores
 
-VERSION = 1
+SCHEMA = "goldrank/baseline/1"
 _SAVE = "save the baseline again with goldrank baseline save"
-_MARK = re.compile(rb'\s*\{\s*"goldrank_baseline"')
+_MARK = re.compile(rb'\s*\{\s*"schema"\s*:\s*"goldrank/baseline/')
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +87,7 @@ class Baseline(Result):
         """Return what the file holds."""
         columns = [[None if math.isnan(value) else value for value in column] for column in self._lists(self.values)]
         return {
-            "goldrank_baseline": VERSION,
+            "schema": SCHEMA,
             "run": self.run,
             "profile": self.profile,
             "conventions": self.conventions.as_dict(),
@@ -182,11 +182,12 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """
     source = os.fspath(path)
     content = decode_text(read_bytes(path).decode(), source, first_line=1)
-    if not isinstance(content, dict) or "goldrank_baseline" not in content:
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not str(schema).startswith("goldrank/baseline/"):
         raise InputError("this is no baseline", where=source, remedy="write one with goldrank baseline save")
-    if content["goldrank_baseline"] != VERSION:
+    if schema != SCHEMA:
         raise InputError(
-            f"the baseline has the version {shorten(content['goldrank_baseline'])}, and this goldrank reads {VERSION}",
+            f"the baseline has the schema {shorten(schema)}, and this goldrank reads {SCHEMA}",
             where=source,
             remedy=_SAVE,
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.baselines import is_baseline, read_baseline
-from goldrank.cli import options, stored_runs
+from goldrank.cli import options, slice_options, stored_runs
 from goldrank.errors import GoldrankError, InputError
 from goldrank.gating import MARGIN, GateResult
 from goldrank.io.files import run_names, write_atomically
@@ -22,6 +22,7 @@ _EXAMPLES = """\
   goldrank gate baseline.json branch.run --fail-under recall@100=0.85
   goldrank gate qrels.txt baseline.json branch.run --format github --junit gate.xml
   goldrank gate wines-bm25-91c0 wines-wordllama-3f2a -M mrr --cannot-tell pass
+  goldrank gate qrels.txt main.run branch.run -M ndcg@10 --slices queries.csv --slice language
   goldrank gate qrels.txt main.run so-far.run -M ndcg@10 --sequential
 
 exit codes: 0 not worse, 1 worse, 3 cannot tell, 2 bad input, 70 the gate itself failed
@@ -55,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     group.add_argument("--cannot-tell", choices=("pass", "fail"), help="let cannot tell exit with 0 or 1 instead of 3")
     options.add_alpha(group)
+    slice_options.add_slices(parser)
     options.add_statistics(parser)
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML there, also if the input is refused")
     options.add_output(parser, FORMATS)
@@ -98,6 +100,8 @@ def _decide(args: argparse.Namespace) -> GateResult:
     how: dict[str, Any] = {
         "margin": _parse_margin(args.margin),
         "fail_under": _parse_pairs(args.fail_under or [], "--fail-under"),
+        "slices": args.slices,
+        "slice": args.slice,
         "sequential": args.sequential,
         "planned": args.planned,
         "alpha": args.alpha,

@@ -13,7 +13,7 @@ import numpy as np
 from goldrank.baselines import Baseline, applied_parameters, is_baseline, read_baseline
 from goldrank.comparing import common_queries, count_runs, refuse_different_queries
 from goldrank.data_warnings import name_some
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError, counts, unknown_name
 from goldrank.gating import MARGIN, GateResult, check_runs, check_thresholds, find_margins
 from goldrank.hits import Hits
 from goldrank.io.files import run_names
@@ -32,6 +32,7 @@ from goldrank.scoring import (
     resolve_conventions,
     score_counted,
 )
+from goldrank.slices import Attributes, make_slices, read_attributes
 from goldrank.store import Store
 
 BASE, NEW = "base", "new"
@@ -143,6 +144,8 @@ def gate(
     gold: Any = None,
     margin: float | Mapping[str, float] = MARGIN,
     fail_under: Mapping[str, float] | None = None,
+    slices: Any = None,
+    slice: str | Sequence[str] | None = None,
     sequential: bool = False,
     planned: int | None = None,
     alpha: float = 0.05,
@@ -169,6 +172,9 @@ def gate(
         gold: The gold, unless both runs are stored or the baseline names its gold file.
         margin: By how much a metric may be worse; one for all metrics, or a mapping.
         fail_under: The smallest value that a metric must have on these queries (the largest where lower is better).
+        slices: Attributes of queries, as a file, records or a data frame with a row per query: every metric is checked
+            on all queries and on each slice of enough queries.
+        slice: The attributes to cut the queries by; by default all of *slices*.
         sequential: Use tests that are valid however often they are repeated while queries are added. The new run may
             answer only the first queries of the gold.
         planned: The number of queries planned for a sequential test; by default those of the gold.
@@ -192,6 +198,8 @@ def gate(
         raise unknown_name("value of cannot_tell", str(cannot_tell), ("pass", "fail"), "pass or fail")
     if not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha}, which is not between 0 and 1", remedy="give a level such as 0.05")
+    if planned is not None and slices is not None:
+        raise InputError("planned is of all queries and not of slices", remedy="leave planned or the slices out")
     if planned is not None and not sequential:
         raise InputError("planned has no effect without a sequential test", remedy="add sequential, or leave it out")
     changes = conventions_of(gate, conventions, keywords)
@@ -225,9 +233,12 @@ def gate(
         reference = _score_baseline(baseline, scores, counted, sequential=sequential)
         warnings = scores.warnings
     margins = find_margins(counted.metrics, margin)
-    slices = {"": scores.placement.queries}
-    ends = {"": planned or len(total)} if sequential else None
-    checks = check_runs(reference, scores, margins, slices, alpha, bootstrap, ends)
+    parts, notes = _cut(total, slices, slice)
+    ends = {name: planned or len(queries) for name, queries in parts.items()} if sequential else None
+    scored = set(scores.placement.queries)
+    parts = {name: [query for query in queries if query in scored] for name, queries in parts.items()}
+    parts = {name: queries for name, queries in parts.items() if queries}
+    checks = check_runs(reference, scores, margins, parts, alpha, bootstrap, ends)
     thresholds = check_thresholds(scores, limits)
     return GateResult(
         base=shown[0],
@@ -238,8 +249,25 @@ def gate(
         scores=scores,
         cannot_tell=cannot_tell,
         planned=ends[""] if ends else None,
+        notes=notes,
         warnings=warnings,
     )
+
+
+def _cut(
+    queries: Sequence[str], attributes: Any, names: str | Sequence[str] | None
+) -> tuple[dict[str, Sequence[str]], tuple[str, ...]]:
+    """Return all queries under the name "" and those of each slice that is large enough, and a note on the others."""
+    if attributes is None:
+        if names is not None:
+            raise InputError("there are no attributes of queries to cut by", remedy="give them with slices")
+        return {"": queries}, ()
+    known = attributes if isinstance(attributes, Attributes) else read_attributes(attributes)
+    known.refuse_unknown(queries)
+    slices = make_slices(known, queries, [names] if isinstance(names, str) else names)
+    small = [f"{part} ({counts(len(part), 'query', 'queries')})" for part in slices if part.too_small]
+    notes = (f"Not checked, because of too few queries: {', '.join(small)}.",) if small else ()
+    return {"": queries, **{str(part): part.queries for part in slices if not part.too_small}}, notes
 
 
 def _is_stored(new: Any) -> bool:

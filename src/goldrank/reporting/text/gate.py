@@ -15,7 +15,7 @@ from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.views import View
 
-VERSION = 1
+SCHEMA = "goldrank/gate/1"
 WORDS: dict[Answer, str] = {"not_worse": "not worse", "worse": "worse", "cannot_tell": "cannot tell"}
 _SIGNS: dict[Answer, str] = {"not_worse": "✅", "worse": "❌", "cannot_tell": "❔"}
 _MOST_NAMES = 3
@@ -144,7 +144,7 @@ def _notes(result: GateResult) -> list[str]:
 def as_json(result: GateResult) -> dict[str, Any]:
     """Return everything as JSON can hold it; ``goldrank/schemas/gate.json`` is its schema."""
     return {
-        "goldrank_gate": VERSION,
+        "schema": SCHEMA,
         "answer": result.answer,
         "exit_code": result.exit_code,
         "sentence": sentence(result),
