@@ -16,7 +16,7 @@ import numpy as np
 
 from goldrank import stats
 from goldrank.data_warnings import name_some
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.hits import Floats, Hits
 from goldrank.io.files import read_bytes, write_atomically
 from goldrank.io.formats.json_files import decode_text
@@ -129,7 +129,7 @@ class Baseline(Result):
         if digest_gold(hits) != self.gold:
             difference = sorted(own ^ other)
             what = (
-                f"{len(own - other)} queries are in the baseline only and {len(other - own)} in the gold only: "
+                f"{counts(len(own - other), 'query', 'queries')} in the baseline only, {len(other - own)} in the gold only: "
                 f"{name_some(difference)}"
                 if difference
                 else "the queries are the same, but the judged items or their grades differ"
