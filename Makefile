@@ -59,11 +59,12 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/yamllint --strict .
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*_*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
-	$(BIN)/zizmor --offline --quiet --no-progress --min-severity medium .github
+	$(BIN)/zizmor --offline --quiet --no-progress --min-severity medium .github action.yml
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .

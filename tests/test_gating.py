@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -241,7 +242,7 @@ REFUSED = {
     "text": (lambda text: text.replace(text.split('"q1": ')[1].split("\n")[0], '["1"],'), "'q1' has the value '1'"),
     "huge": (lambda text: text.replace(text.split('"q1": ')[1].split("\n")[0], f"[1{'0' * 400}],"), "too large"),
     "duplicate query": (lambda text: text.replace('"q2":', '"q1":'), "q1"),
-    "missing query": (lambda text: text.replace(f'"q1": {text.split(chr(34) + "q1" + chr(34) + ": ")[1].splitlines()[0]}\n', ""), "scores of 99 queries, and should have 100"),
+    "missing query": (lambda text: re.sub(r'"q1": .*\n', "", text), "scores of 99 queries, and should have 100"),
     "other version": (lambda text: text.replace("baseline/1", "baseline/2"), "reads goldrank/baseline/1"),
     "unknown convention": (lambda text: text.replace('"ties"', '"tied"'), "not those of this goldrank"),
     "bad convention": (lambda text: text.replace('"docid"', '"dice"'), "conventions are not valid"),

@@ -129,8 +129,8 @@ class Baseline(Result):
         if digest_gold(hits) != self.gold:
             difference = sorted(own ^ other)
             what = (
-                f"{counts(len(own - other), 'query', 'queries')} in the baseline only, {len(other - own)} in the gold only: "
-                f"{name_some(difference)}"
+                f"{counts(len(own - other), 'query', 'queries')} in the baseline only, {len(other - own)} in the gold "
+                f"only: {name_some(difference)}"
                 if difference
                 else "the queries are the same, but the judged items or their grades differ"
             )

@@ -67,7 +67,7 @@ class Outcome:
         """Why this is a failure of goldrank, or None."""
         if self.trace:
             return self.trace
-        if self.code not in (0, 1, 2):
+        if self.code not in ((0, 1, 2, 3) if self.arguments[:1] == ["gate"] else (0, 1, 2)):
             return f"exit code {self.code}"
         if "internal error" in self.printed or "Traceback (most recent" in self.printed:
             return "an internal error"

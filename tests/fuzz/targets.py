@@ -452,6 +452,22 @@ def caches() -> list[Seed]:
     return [Seed({**data, **words, **cache}, commands, frozenset({*data, *words}))]
 
 
+def baselines() -> list[Seed]:
+    queries = range(8)
+    data = {
+        "qrels.txt": "".join(f"q{n} 0 right 1\n" for n in queries).encode(),
+        "a.run": "".join(f"q{n} Q0 right 1 2 t\nq{n} Q0 wrong 2 1 t\n" for n in queries).encode(),
+        "b.run": "".join(f"q{n} Q0 wrong 1 2 t\nq{n} Q0 right 2 1 t\n" for n in queries).encode(),
+    }
+    save = ["baseline", "save", "qrels.txt", "a.run", "-M", "mrr", "-M", "hits@1", "-o", "saved/base.json"]
+    saved = made_by({**data, "saved/x": b""}, [save], ("saved",))
+    commands = [
+        ["gate", "saved/base.json", "b.run", "--resamples", "100"],
+        ["gate", "qrels.txt", "saved/base.json", "b.run", "-M", "mrr", "--sequential", "--format", "json"],
+    ]
+    return [Seed({**data, "saved/base.json": saved["saved/base.json"]}, commands, frozenset(data))]
+
+
 TARGETS = [
     Target(make.__name__, make)
     for make in (
@@ -477,5 +493,6 @@ TARGETS = [
         meta_tables,
         specifications,
         caches,
+        baselines,
     )
 ]
