@@ -21,9 +21,7 @@ def build_parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(dest="action", required=True, metavar="save")
     saving = actions.add_parser("save", help="write the scores of each query to a JSON file that can be committed")
     saving.intermixed = True
-    saving.add_argument(
-        "inputs", metavar="[GOLD] RUN", nargs="+", help="gold and a run file, or the key of a stored run"
-    )
+    saving.add_argument("inputs", metavar="INPUT", nargs="+", help="GOLD RUN, or the key of a stored run")
     options.add_file_options(saving)
     stored_runs.add_store(saving)
     options.add_metrics(saving)

@@ -33,7 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("gate", "Decide whether a new run is worse than a base run.", _EXAMPLES)
     parser.intermixed = True
-    parser.add_argument("inputs", metavar="[GOLD] BASE NEW", nargs="+", help=_INPUTS)
+    parser.add_argument("inputs", metavar="INPUT", nargs="+", help=_INPUTS)
     options.add_file_options(parser)
     stored_runs.add_store(parser)
     options.add_metrics(parser)
@@ -64,8 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 _INPUTS = (
-    "gold, the base run or a baseline of goldrank baseline save, and the new run; without GOLD the keys of two stored "
-    "runs, or a baseline with a key or with a run of its own gold"
+    "[GOLD] BASE NEW: gold, the base run or a baseline of goldrank baseline save, and the new run; without GOLD the keys "
+    "of two stored runs, or a baseline with a key or with a run of its own gold"
 )
 
 

@@ -13,7 +13,7 @@ from goldrank.stats.resampling import Floats
 _CAP = 0.95
 """The largest share of the capital that one observation can lose."""
 _PRIOR = 0.25
-"""The square of a difference that counts as observed before the first one."""
+"""The sum of squares before the first observation, so that the variance is never 0."""
 _GRID, _ROUNDS = 65, 4
 """Means that are tested at once for a limit, and how often the gap between two of them is searched again."""
 
@@ -55,15 +55,15 @@ def log_capital(y: Floats, lowest: Floats | float, *, planned: int, alpha: float
         raise InputError(what, remedy="plan as many before the first look")
     goal, most = math.log(1 / alpha), _CAP / -np.asarray(lowest, dtype=np.float64)
     log = np.zeros(y.shape[:-1])
-    largest, squares = log.copy(), np.full(log.shape, _PRIOR)
+    largest, sums, squares = log.copy(), np.zeros(log.shape), np.full(log.shape, _PRIOR)
     for t in range(y.shape[-1]):
         p = np.exp(np.clip(log - goal, -600, 0))
         z = ndtri(p / 2)
-        spread = np.sqrt(squares / (t + 1) * (planned - t))
+        spread = np.sqrt((squares - sums**2 / (t + 1)) / (t + 1) * (planned - t))
         stake = np.minimum(math.sqrt(2 / math.pi) * np.exp(-z * z / 2) / (p * spread), most)
         log = log + np.log1p(np.where(log >= goal, 0.0, stake) * y[..., t])
         largest = np.maximum(largest, log)
-        squares = squares + y[..., t] ** 2
+        sums, squares = sums + y[..., t], squares + y[..., t] ** 2
     return largest
 
 
