@@ -64,8 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 _INPUTS = (
-    "[GOLD] BASE NEW: gold, the base run or a baseline of goldrank baseline save, and the new run; without GOLD the keys "
-    "of two stored runs, or a baseline with a key or with a run of its own gold"
+    "[GOLD] BASE NEW: gold, the base run or a baseline of goldrank baseline save, and the new run; without GOLD the "
+    "keys of two stored runs, or a baseline with a key or with a run of its own gold"
 )
 
 
