@@ -64,6 +64,7 @@ def test_a_client_calls_every_tool_over_stdio(root, keys, capfd, mode):
     calls = {
         "score": {**FILES, "metrics": ["ndcg@10"], "per_query": True},
         "compare": {"keys": keys, "metrics": ["ndcg@10"]},
+        "gate": {"gold": "gold.txt", "base": "a.run", "new": "b.run", "fail_under": {"ndcg@10": 0.1}},
         "explain": {"metrics": ["ndcg@10"], "profile": "beir"},
         "runs_list": {},
         "runs_show": {"key": keys[0]},
@@ -96,6 +97,9 @@ def test_results_are_those_of_the_commands(root, keys, capsys):
     compared = {**FILES, "metrics": ["mrr", "ndcg@10"], "conventions": {"ties": "expected"}, "alpha": 0.01}
     words = ["gold.txt", "a.run", "b.run", "-M", "mrr", "-M", "ndcg@10", "--ties", "expected", "--alpha", "0.01"]
     assert tools.call("compare", compared) == printed(capsys, "compare", *words)
+    gated = tools.call("gate", {"keys": keys, "metrics": ["ndcg@10"], "margin": 0.02})
+    assert gated == printed(capsys, "gate", *keys, "-M", "ndcg@10", "--margin", "0.02")
+    assert gated["answer"] == "not_worse"
     assert tools.call("score", {"keys": keys}) == printed(capsys, "score", *keys)
     assert tools.call("explain", {"metrics": ["mrr", "map"]}) == printed(capsys, "explain", "mrr", "map")
     assert tools.call("runs_list", {"model": "str*"}) == printed(capsys, "runs", "list", "--model", "str*")

@@ -21,7 +21,7 @@ None of them runs a model.
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    about = "Serve score, compare, explain, runs and report to agents over MCP (stdio), read-only."
+    about = "Serve score, compare, gate, explain, runs and report to agents over MCP (stdio), read-only."
     parser = options.new_parser("mcp", about, _EXAMPLES)
     parser.add_argument(
         "--root", metavar="FOLDER", default=".", help="folder whose files tools may read (default: the working folder)"

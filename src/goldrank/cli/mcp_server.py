@@ -109,6 +109,19 @@ _READING = {
         "test": {"enum": list(TESTS), "description": "paired test; default randomisation"},
         "correction": {"enum": ["holm", "bh", "none"], "description": "for multiple comparisons; default holm"},
     }, schema="compare"),
+    "gate": Tool("gate", "Decide whether a new run is worse than a base run: answer is not_worse, worse or "
+                 "cannot_tell, with the number of queries that would be needed.", {
+        "gold": _RUNS["gold"],
+        "base": _text("base run file, or a baseline of goldrank baseline save, relative to the root"),
+        "new": _text("new run file, relative to the root"),
+        "keys": {**_RUNS["keys"], "maxItems": 2, "description": "two stored runs, base and new, instead of files"},
+        "metrics": _METRICS, "profile": _PROFILE, "conventions": _CONVENTIONS, "alpha": _ALPHA,
+        "margin": {"type": "number", "minimum": 0, "description": "by how much the new run may be worse"},
+        "fail_under": {
+            "type": "object", "additionalProperties": {"type": "number"},
+            "description": "lowest value of the new run by metric, such as recall@100: 0.85",
+        },
+    }, schema="gate"),
     "explain": Tool("explain", "Explain metrics: definition, formula, variants, and the tools that print them.", {
         "metrics": _texts("metrics such as ndcg@10"), "profile": _text("explain the variant of this profile"),
     }, ("metrics",), "explain"),
@@ -171,30 +184,33 @@ class Tools:
     def _command_line(self, command: str, arguments: Arguments) -> list[str]:
         """Return the arguments as words; each value is joined to its option, so that none can be an option itself."""
         words = []
-        if command in ("score", "compare", "report"):
-            words += self._given_runs(arguments)
+        if command in ("score", "compare", "gate", "report"):
+            words += self._given_runs(arguments, ("gold", "base", "new") if command == "gate" else ("gold", "runs"))
         if self.store is not None and ("keys" in arguments or command == "runs"):
             words.append(f"--store={self.store}")
         write: dict[str, Callable[[Any], list[str]]] = {
             "metrics": lambda values: [f"--metric={value}" for value in values],
             "conventions": lambda values: [f"--{name.replace('_', '-')}={value}" for name, value in values.items()],
+            "fail_under": lambda values: [f"--fail-under={name}={value}" for name, value in values.items()],
             "texts": lambda values: [f"--texts={self.readable(value)}" for value in values],
             "per_query": lambda value: ["--per-query"] if value else [],
             "output": lambda value: [f"--output={self.new_file(value)}"],
             "key": lambda value: [_checked_key(value)],
         }
-        positional = (*_RUNS, "metrics") if command == "explain" else _RUNS
+        positional = (*_RUNS, "base", "new", *(["metrics"] if command == "explain" else []))
         for name, value in arguments.items():
             if name not in positional:
                 words += write[name](value) if name in write else [f"--{name}={value}"]
         return [*words, "--", *arguments["metrics"]] if command == "explain" else words
 
-    def _given_runs(self, arguments: Arguments) -> list[str]:
-        if "keys" in arguments and not {"gold", "runs"} & set(arguments):
+    def _given_runs(self, arguments: Arguments, files: tuple[str, ...]) -> list[str]:
+        if "keys" in arguments and not set(files) & set(arguments):
             return [_checked_key(key) for key in arguments["keys"]]
-        if "keys" in arguments or not {"gold", "runs"} <= set(arguments):
-            raise InputError("runs are files or stored", remedy="give gold and runs, or keys, but not both")
-        return [self.readable(path) for path in (arguments["gold"], *arguments["runs"])]
+        if "keys" in arguments or not set(files) <= set(arguments):
+            remedy = f"give {', '.join(files[:-1])} and {files[-1]}, or keys, but not both"
+            raise InputError("runs are files or stored", remedy=remedy)
+        paths = [path for name in files for path in ([arguments[name]] if name != "runs" else arguments[name])]
+        return [self.readable(path) for path in paths]
 
     def readable(self, path: str) -> str:
         """Return the absolute path of a file or folder below the root.
