@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from goldrank.runs.run import Leaderboard, Leaderboards, run
     from goldrank.schemas import load_schema
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
+    from goldrank.slices.results import SlicedComparison, SlicedScores, by_slice
     from goldrank.store import Store
     from goldrank.tasks.catalogue import load_data
     from goldrank.tasks.measurement import MeasurementEvaluation, MeasurementTask
@@ -55,6 +56,7 @@ _HOMES = {
     "goldrank.analysis.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.schemas": ("load_schema",),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
+    "goldrank.slices.results": ("SlicedComparison", "SlicedScores", "by_slice"),
     "goldrank.store": ("Store",),
     "goldrank.reporting.document.report": ("report",),
     "goldrank.reporting.document.sections": ("Report",),
@@ -103,10 +105,13 @@ __all__ = [
     "Score",
     "Scores",
     "Sensitivity",
+    "SlicedComparison",
+    "SlicedScores",
     "Store",
     "Task",
     "audit",
     "build_index",
+    "by_slice",
     "compare",
     "compare_hits",
     "evaluate",

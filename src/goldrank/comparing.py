@@ -447,7 +447,7 @@ def compare_scores(
     if test == "tukey":
         tested = iter(_tukey(fit, {name: run_scores for name, run_scores in scores.items() if name not in unfit}))
     else:
-        tested = iter(_adjust(fit, correction, family))
+        tested = iter(adjust_pairs(fit, correction, family))
     pairs = [pair if pair.unfit else next(tested) for pair in pairs]
     return Comparison(scores, pairs, test, correction, family, alpha, left_out, flaws=flaws)
 
@@ -533,6 +533,17 @@ def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:
     return (b.values - a.values)[both] * weights / weights.mean(), ""
 
 
+def paired_differences(a: Score, b: Score) -> Floats | None:
+    """Return the difference of each query, whose mean is that of the scores, NaN if undefined; None without such."""
+    both = ~(np.isnan(a.values) | np.isnan(b.values))
+    differences, _ = _differences(a, b, both)
+    if differences is None:
+        return None
+    column = np.full(len(both), np.nan)
+    column[both] = differences
+    return column
+
+
 _NO_MEANS = {
     "sum": "a sum over queries",
     "median": "a median over queries",
@@ -572,7 +583,8 @@ def _test_by_tukey(columns: list[Score]) -> stats.TukeyResult | None:
     return stats.tukey_hsd(np.column_stack([column for column in differences if column is not None]))
 
 
-def _adjust(pairs: list[Pair], correction: str, family: str) -> list[Pair]:
+def adjust_pairs(pairs: list[Pair], correction: str, family: str) -> list[Pair]:
+    """Return the pairs with their p-values corrected, over the pairs of each metric or over all."""
     corrections: dict[str, Callable[[Floats], Floats]] = {
         "holm": stats.holm,
         "bh": stats.benjamini_hochberg,

@@ -8,6 +8,8 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from goldrank import stats
 from goldrank.data_warnings import (
     JUDGED_DEPTH,
@@ -231,6 +233,42 @@ class Scores(Result, Mapping[str, Score]):
     def intervals(self) -> list[stats.Interval | None]:
         """The interval of every metric; all metrics share the same resamples of the queries."""
         return self.bootstrap.intervals([score.sample for score in self.values()])
+
+    def restrict(self, queries: Collection[str]) -> Scores:
+        """Return the scores of some of the queries, which are those of the gold restricted to these queries.
+
+        Of the counts only those of queries and judged items are known for a part of the queries; the others are 0.
+
+        Raises:
+            InputError: None of the queries is scored.
+
+        >>> runs = {"q1": {"d3": 1}, "q2": {"d1": 2, "d3": 1}}
+        >>> score({"q1": {"d3": 1}, "q2": {"d3": 1}}, runs, "mrr").restrict(["q2"])["mrr"].mean
+        0.5
+        """
+        chosen = set(queries)
+        placement = self.placement.keep_queries(np.array([query in chosen for query in self.placement.queries], bool))
+        if not placement.count:
+            raise InputError(
+                f"none of these {len(chosen)} queries is scored",
+                where=self.name,
+                remedy="check the ids, and the convention missing",
+            )
+        missing = tuple(query for query in self.counts.missing_queries if query in chosen)
+        left_out = 0 if self.conventions.missing == "zero" else len(missing)
+        total = placement.count + left_out
+        counts = Counts(
+            queries=placement.count,
+            missing=len(missing),
+            ignored=0,
+            no_relevant=int((placement.relevant_count(self.conventions.relevance_level) == 0).sum()),
+            self_dropped=0,
+            outside=0,
+            coverage=Coverage(total - len(missing), total, len(placement.query), len(placement.gold_query)),
+            missing_queries=missing,
+            deepest=int(placement.depth.max(initial=0)),
+        )
+        return replace(self, placement=placement, counts=counts, prior_warnings=(), source=None)
 
     def __getitem__(self, metric: str) -> Score:
         if metric in self._scores:

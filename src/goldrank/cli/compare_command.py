@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from goldrank.cli import options, stored_runs
+from goldrank.cli import options, slice_options, stored_runs
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
 from goldrank.metrics import find_profile, parse_all
 from goldrank.reporting.text.comparison import CORRECTIONS, TESTS, view
+
+if TYPE_CHECKING:
+    from goldrank.slices import Slice
 
 _EXAMPLES = """\
   goldrank compare qrels.txt bm25.run dense.run
@@ -20,6 +23,8 @@ _EXAMPLES = """\
   goldrank compare qrels.txt *.run -M ndcg@10 --test tukey
   goldrank compare qrels.txt a.run b.run --missing skip --format json
   goldrank compare wines-bm25-91c0 wines-wordllama-3f2a -M mrr
+  goldrank compare qrels.txt a.run b.run --slices languages.csv
+  goldrank compare wines-bm25-91c0 wines-wordllama-3f2a --slice query_length --find-slices
 """
 
 
@@ -27,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("compare", "Compare runs by paired tests over their queries.", _EXAMPLES)
     options.add_data(parser)
+    options.add_texts(parser)
     options.add_label(parser, "a run")
     stored_runs.add_store(parser)
     options.add_metrics(parser)
@@ -48,6 +54,13 @@ def build_parser() -> argparse.ArgumentParser:
         help="correct over the pairs of each metric (default), or over all pairs of all metrics",
     )
     options.add_alpha(parser)
+    slice_options.add_slices(parser)
+    parser.add_argument(
+        "--find-slices",
+        action="store_true",
+        help="find the slices on which two runs differ most, corrected for the search; without --slice and --slices "
+        "by all attributes of the queries, derived ones too",
+    )
     options.add_statistics(parser)
     options.add_output(parser)
     return parser
@@ -63,21 +76,36 @@ def run(args: argparse.Namespace) -> int:
         "bootstrap": options.bootstrap(args),
         **options.conventions(args),
     }
-    comparison = _compare_stored(args, how) if stored_runs.are_keys(args) else _compare_files(args, how)
-    options.print_warnings(comparison.warnings, args)
+    comparison, slices = _compare_stored(args, how) if stored_runs.are_keys(args) else _compare_files(args, how)
     every = args.output is not None or args.format != "table" or args.verbose
-    options.emit(view(comparison, all_pairs=every), args)
+    if not slices:
+        options.print_warnings(comparison.warnings, args)
+        options.emit(view(comparison, all_pairs=every), args)
+        return 0
+    from goldrank.reporting.text.slices import comparison_view
+    from goldrank.slices.results import slice_comparison
+    from goldrank.slices.search import find_slices
+
+    search = find_slices(comparison, slices) if args.find_slices else None
+    # Attributes that were not named are searched only: their tables would hide what was found.
+    sliced = slice_comparison(comparison, slices if slice_options.wants_slices(args) else (), search)
+    options.print_warnings(sliced.warnings, args)
+    options.emit(comparison_view(sliced, all_pairs=every), args)
     return 0
 
 
-def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
+Compared = tuple[Comparison, tuple["Slice", ...]]
+
+
+def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Compared:
     names = stored_runs.name_files(args)
     options.refuse_unused(args, ["store"], "on files")
     options.refuse_unused_level(args, find_profile(args.profile or "standard"))
     _refuse_one_run(names)
     metrics = None if args.metric is None else parse_all(args.metric)
     gold = options.read_gold(args)
-    return compare(
+    slices = slice_options.read_slices(args, gold, search=args.find_slices)
+    comparison = compare(
         gold,
         {name: options.read_run(args, path) for name, path in names.items()},
         metrics,
@@ -85,9 +113,10 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
         corpus=options.read_corpus(args),
         **how,
     )
+    return comparison, slices
 
 
-def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
+def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Compared:
     from goldrank.runs import stored_scores
     from goldrank.runs.run import was_given_every_query
 
@@ -99,9 +128,13 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     hits, notes = stored_scores.count_runs(runs, profile, options.conventions(args), metrics)
     stored_scores.refuse_different_gold(runs, hits)
     stored_runs.print_notes(notes)
+    slices: tuple[Slice, ...] = ()
+    if slice_options.wants_slices(args) or args.find_slices:
+        first = next(iter(runs.values()))
+        slices = slice_options.read_slices(args, first.gold(), runs, search=args.find_slices)
     evaluated = [key for key, run in runs.items() if was_given_every_query(run)]
     comparison = compare_hits(hits, metrics, profile=profile, evaluated=evaluated, **how)
-    return replace(comparison, prior_warnings=stored_scores.find_different_data(runs))
+    return replace(comparison, prior_warnings=stored_scores.find_different_data(runs)), slices
 
 
 def _refuse_one_run(runs: Mapping[str, object]) -> None:

@@ -132,6 +132,16 @@ def _collections() -> list[dict[str, str]]:
     return [{"collection": name, "layout": reader.summary} for name, reader in READERS.items()]
 
 
+def _slices() -> list[dict[str, str]]:
+    from goldrank.slices.derived import DERIVED
+
+    needs = {"gold": "the gold", "queries": "texts of queries", "texts": "texts of queries and items"}
+    return [
+        {"attribute": name, "what": entry.summary, "is derived from": needs[entry.needs]}
+        for name, entry in DERIVED.items()
+    ]
+
+
 _LISTS = {
     "tasks": _tasks,
     "collections": _collections,
@@ -144,6 +154,7 @@ _LISTS = {
     "profiles": _profiles,
     "conventions": _conventions,
     "formats": _formats,
+    "slices": _slices,
 }
 
 

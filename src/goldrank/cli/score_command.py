@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from goldrank.cli import options, printing, stored_runs
+from goldrank.cli import options, printing, slice_options, stored_runs
 from goldrank.engines.base import usable_cores
 from goldrank.metrics import Metric, Profile, find_profile, parse_all
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 from goldrank.scoring import HitCounter, Scores, all_warnings, resolve_conventions, score_hits
+
+if TYPE_CHECKING:
+    from goldrank.slices import Slice
 
 _EXAMPLES = """\
   goldrank score qrels.txt bm25.run
@@ -21,6 +25,8 @@ _EXAMPLES = """\
   goldrank score qrels.txt bm25.run --profile trec_eval9 --per-query --format csv
   goldrank score gold.json wines.run --profiles sdr,standard --corpus 1000
   goldrank score wines-wordllama-3f2a -M mrr -M hits@1
+  goldrank score qrels.txt bm25.run --slices languages.csv
+  goldrank score wines-wordllama-3f2a --slice query_length --slice relevant_items
 """
 
 
@@ -28,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("score", "Score runs against gold (relevance judgements).", _EXAMPLES)
     options.add_data(parser)
+    options.add_texts(parser)
     options.add_label(parser, "a run")
     stored_runs.add_store(parser)
     options.add_metrics(parser)
@@ -43,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="N",
         help="number of threads that read the runs, or the parts of one large TREC run",
     )
+    slice_options.add_slices(parser)
     options.add_statistics(parser)
     options.add_output(parser)
     return parser
@@ -52,14 +60,11 @@ def run(args: argparse.Namespace) -> int:
     """Score the runs and print the result."""
     stored = stored_runs.are_keys(args)
     _refuse_unused(args, stored)
-    if stored:
-        by_run, explain = _score_stored(args)
-    else:
-        by_run, explain = _score_files(args)
+    by_run, explain, slices = _score_stored(args) if stored else _score_files(args)
     if args.profiles:
         view = _side_by_side(by_run, explain, args)
     else:
-        view = _one_profile([scores[0] for scores in by_run.values()], args)
+        view = _one_profile([scores[0] for scores in by_run.values()], slices, args)
     options.emit(view, args)
     return 0
 
@@ -69,7 +74,10 @@ def _refuse_unused(args: argparse.Namespace, stored: bool) -> None:
         options.refuse_unused(args, ["threads"], "on stored runs")
     else:
         options.refuse_unused(args, ["store"], "on files")
+    if slice_options.wants_slices(args):
+        options.refuse_unused(args, ["per_query"], "beside --slice and --slices", "leave one of the two out")
     if args.profiles:
+        options.refuse_unused(args, ["slices", "slice"], "on several profiles", "give one --profile")
         options.refuse_unused(args, ["profile"], "beside --profiles", "name it in --profiles")
         if args.format not in ("json", "csv"):
             remedy = "add --format json or csv, or give one --profile"
@@ -82,13 +90,14 @@ Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
 """Return the reasons why a metric of a run differs between two profiles, or None if they cannot be determined."""
 
 
-def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
+def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain, tuple[Slice, ...]]:
     names = stored_runs.name_files(args)
     chosen = [find_profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
     metrics = parse_all(chosen[0].metrics if args.metric is None else args.metric)
     how, changes = options.bootstrap(args), options.conventions(args)
     options.refuse_unused_level(args, chosen[0])
     gold, corpus = options.read_gold(args), options.read_corpus(args)
+    slices = slice_options.read_slices(args, gold)
 
     counters: dict[str, HitCounter] = {}
 
@@ -108,10 +117,10 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
 
         return reasons(counters[name], metric, base, other)
 
-    return by_run, explain
+    return by_run, explain, slices
 
 
-def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
+def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain, tuple[Slice, ...]]:
     from goldrank.runs import stored_scores
 
     runs, changes, how = stored_runs.find_named(args), options.conventions(args), options.bootstrap(args)
@@ -137,7 +146,11 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
     def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object] | None:
         return stored_runs.reasons_of(runs[name], metric, base, other)
 
-    return by_run, explain
+    slices: tuple[Slice, ...] = ()
+    if slice_options.wants_slices(args):
+        stored_scores.refuse_different_gold(runs, {key: run.hits() for key, run in runs.items()})
+        slices = slice_options.read_slices(args, next(iter(runs.values())).gold(), runs)
+    return by_run, explain, slices
 
 
 def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], threads: int) -> dict[str, list[Scores]]:
@@ -150,13 +163,18 @@ def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], t
         return dict(zip(names, pool.map(work, names.keys(), names.values()), strict=True))
 
 
-def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> View:
+def _one_profile(all_scores: list[Scores], slices: tuple[Slice, ...], args: argparse.Namespace) -> View:
     options.print_warnings(all_warnings(all_scores), args)
     if args.output is not None and args.format not in ("json", "csv"):
         for line in results.counts_lines(all_scores):
             printing.remark(f"note: {line}")
-    view = results.scores_view(all_scores, intervals=not args.no_interval, per_query=args.per_query)
-    return view
+    intervals = not args.no_interval
+    if slices:
+        from goldrank.reporting.text import slices as slice_views
+        from goldrank.slices.results import slice_scores
+
+        return slice_views.scores_view(slice_scores(all_scores, slices, intervals=intervals), intervals=intervals)
+    return results.scores_view(all_scores, intervals=intervals, per_query=args.per_query)
 
 
 def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argparse.Namespace) -> View:

@@ -6,17 +6,17 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from goldrank.cli import printing
+from goldrank.cli import options, printing
 from goldrank.hits import Gold
 
 if TYPE_CHECKING:
-    from goldrank.slices import Slice
+    from goldrank.slices import Attributes, Slice
     from goldrank.store import StoredRun
 
 
 def add_slices(parser: argparse.ArgumentParser) -> None:
     """Add ``--slices`` and ``--slice``."""
-    group = parser.add_argument_group("slices (groups of queries)")
+    group = parser.add_argument_group("slices (groups of queries; see goldrank list slices)")
     group.add_argument(
         "--slices",
         metavar="FILE",
@@ -27,7 +27,8 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
         "--slice",
         action="append",
         metavar="ATTRIBUTE",
-        help="show results by this attribute of the queries; repeatable (default: all of --slices)",
+        help="show results by this attribute: a column of --slices, a further field of the queries, or a derived one "
+        "such as query_length; repeatable (default: all of --slices)",
     )
 
 
@@ -36,24 +37,47 @@ def wants_slices(args: argparse.Namespace) -> bool:
     return args.slices is not None or args.slice is not None
 
 
-def read_slices(args: argparse.Namespace, gold: Gold, runs: Mapping[str, StoredRun] | None = None) -> tuple[Slice, ...]:
+def read_given(args: argparse.Namespace) -> Attributes | None:
+    """Read the file of ``--slices``; None if there is none."""
+    if args.slices is None:
+        return None
+    from goldrank.slices import read_attributes
+
+    attributes = read_attributes(args.slices)
+    printing.remark(f"note: {attributes.reading}.")
+    return attributes
+
+
+def read_slices(
+    args: argparse.Namespace, gold: Gold, runs: Mapping[str, StoredRun] | None = None, *, search: bool = False
+) -> tuple[Slice, ...]:
     """Return the slices that the options of `add_slices` stand for; none if they are not given.
 
     Args:
         args: The arguments of the command.
         gold: The gold, whose queries are cut into slices.
-        runs: The stored runs, if the command has them; their data may have attributes of queries.
+        runs: The stored runs, if the command has them; the attributes and texts of their data are in the store.
+        search: Whether slices are searched for, so that without names all attributes are used, derived ones too.
 
     Raises:
-        InputError: An attribute is unknown, or the file does not fit the gold.
+        InputError: An attribute is unknown or needs texts, or the file does not fit the gold.
     """
-    if not wants_slices(args):
+    if not wants_slices(args) and not search:
+        options.refuse_unused(args, ["texts"], "without --slice", "name an attribute that is derived from texts")
         return ()
-    from goldrank.slices import Attributes, make_slices, read_attributes
+    given = read_given(args)
+    if given is not None:
+        given.refuse_unknown(gold.queries)
+        if args.slice is None and not search:
+            from goldrank.slices import make_slices
 
-    attributes = Attributes({})
-    if args.slices is not None:
-        attributes = read_attributes(args.slices)
-        printing.remark(f"note: {attributes.reading}.")
-        attributes.refuse_unknown(gold.queries)
-    return make_slices(attributes, gold.queries, args.slice)
+            return make_slices(given, gold.queries)
+    from goldrank.runs.slice_sources import file_source, stored_source
+
+    if runs is None:
+        source = file_source(gold, getattr(args, "texts", None) or (), given)
+    else:
+        from goldrank.store import Store
+
+        source = stored_source(next(iter(runs.values())), Store.open(args.store), gold, given)
+    return source.slices(args.slice, derive=search)

@@ -15,6 +15,7 @@ from goldrank.data.collections.records import (
     parse_document,
     parse_json,
     parse_json_lines,
+    parse_query,
     placed_rows,
     require_keys,
     unique_documents,
@@ -61,10 +62,10 @@ def read_texts(path: PathLike) -> TextList:
     return texts_of(read_documents(path))
 
 
-def read_documents(path: PathLike) -> Documents:
-    """Read a file of texts with ids as documents, which keep their titles."""
-    name = display_name(path)
-    documents = unique_documents([(place, parse_document(record, place)) for place, record in _records(path, name)])
+def read_documents(path: PathLike, *, queries: bool = False) -> Documents:
+    """Read a file of texts with ids as documents, which keep their titles, and if they may be *queries* all fields."""
+    name, parse = display_name(path), parse_query if queries else parse_document
+    documents = unique_documents([(place, parse(record, place)) for place, record in _records(path, name)])
     if not documents:
         raise InputError("the file holds no texts", where=name, remedy="check that it was written completely")
     return Documents(documents, name)

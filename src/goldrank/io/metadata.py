@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from goldrank.io.checks import is_missing
 
 
-def metadata_fields(record: Mapping[str, object], without: Collection[str] = ()) -> dict[str, str]:
+def metadata_fields(record: Mapping[str, object], without: Collection[str | None] = ()) -> dict[str, str]:
     """Return the values of a record as texts; the fields of an object inside it are named ``object.field``.
 
     Missing values, blank texts and lists are left out.

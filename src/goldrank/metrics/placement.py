@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,31 @@ class Placement:
     def count(self) -> int:
         """The number of queries."""
         return len(self.queries)
+
+    def keep_queries(self, keep: Mask) -> Placement:
+        """Return the queries where *keep* is true, with their items."""
+        number = np.cumsum(keep) - 1
+        rows, gold_rows = keep[self.query], keep[self.gold_query]
+        row_number = np.cumsum(gold_rows) - 1
+        of_items: dict[str, Any] = {
+            name: getattr(self, name)[rows] for name in ("start", "size", "alone", "alone_size", "grade")
+        }
+        return replace(
+            self,
+            **of_items,
+            queries=list(compress(self.queries, keep.tolist())),
+            query=number[self.query[rows]],
+            row=row_number[self.row[rows]],
+            gold_query=number[self.gold_query[gold_rows]],
+            gold_grade=self.gold_grade[gold_rows],
+            gold_items=list(compress(self.gold_items, gold_rows.tolist())),
+            gold_subtopics=None
+            if self.gold_subtopics is None
+            else list(compress(self.gold_subtopics, gold_rows.tolist())),
+            depth=self.depth[keep],
+            candidates=None if self.candidates is None else self.candidates[keep],
+            confidence=None if self.confidence is None else self.confidence[:, keep],
+        )
 
     def total(self, query: Ints, values: Floats | Ints | Mask | None = None) -> Floats:
         """Sum *values* (or count rows) per query."""

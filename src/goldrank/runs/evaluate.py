@@ -168,6 +168,8 @@ def find_or_evaluate(
         if stored is None:
             return None
         report(f"{job.task}: {job.model} is stored as {stored.key}")
+        if overwrite != "never":
+            job.save_texts(store)  # further fields may have been added to the queries
         return Outcome(job.model, stored, fresh=False)
     again = " again, because it may have changed (--reuse takes the stored result)" if job.live and stored else ""
     report(f"{job.task}: evaluating {job.model}{again}")

@@ -159,7 +159,7 @@ def file_runs(
     conventions = {} if scores is None else {"scores": scores}
     resolved = resolve_conventions(chosen, conventions)
     requested = parse_all(chosen.metrics if metrics is None else metrics)
-    documents = {fspath(source): _read_texts(source, judged) for source in _listed(texts)}
+    documents = read_text_sources(_listed(texts), judged)
     with Progress("reading runs", total=len(named), unit="run") as progress:
         counters, all_scores = {}, []
         for name, run in zip(named, read, strict=True):
@@ -234,6 +234,11 @@ def _identity(run: Any) -> str:
     return f"{fspath(run)} {stamp(Path(run))}" if isinstance(run, (str, PathLike)) and fspath(run) != "-" else ""
 
 
+def read_text_sources(texts: Sequence[TextSource], gold: Gold) -> dict[str, dict[Side, Documents]]:
+    """Return the documents of collections and tables by source and side."""
+    return {fspath(source): _read_texts(source, gold) for source in texts}
+
+
 def _read_texts(source: TextSource, gold: Gold) -> dict[Side, Documents]:
     """Return the documents of a collection by side; those of a table belong to the side that has more of their ids."""
     if not Path(source).is_file():
@@ -241,7 +246,7 @@ def _read_texts(source: TextSource, gold: Gold) -> dict[Side, Documents]:
         if not isinstance(collection, Collection) or not collection.has_texts:
             raise InputError("there are no texts of queries and items", where=fspath(source), remedy=_TEXTS)
         return {"query": collection.queries, "item": collection.items}
-    table = read_documents(source)
+    table = read_documents(source, queries=True)
     ids = set(table.ids)
     sides: dict[Side, list[str]] = {"item": gold.columns.items, "query": gold.queries}
     share = {side: sum(name in ids for name in judged) / len(judged) for side, judged in sides.items()}
@@ -270,28 +275,50 @@ def _save_texts(
     texts = store.texts(data)
     if not documents or texts is None:
         return ()
-    wanted: dict[Side, set[str]] = {"query": set(gold.queries), "item": set(gold.columns.items)}
-    for run in runs:
-        wanted["item"] |= _top_items(run, depth)
-    chosen: dict[Side, dict[str, Text]] = {"query": {}, "item": {}}
-    for sides in documents.values():
-        for side, listed in sides.items():
-            for document in listed:
-                if document.id in wanted[side]:
-                    chosen[side].setdefault(document.id, Text(document.id, document.title, document.text))
-    if not any(chosen.values()):
+    items = set(gold.columns.items).union(*(_top_items(run, depth) for run in runs))
+    chosen = chosen_texts(documents, gold.queries, items)
+    if not chosen.queries and not chosen.items:
         raise InputError(
             f"none of the queries and items has a text there (the gold has the query {shorten(gold.queries[0])} and "
             f"the item {shorten(gold.columns.items[0])})",
             where=", ".join(documents),
             remedy=_TEXTS,
         )
-    texts.save(chosen["query"].values(), chosen["item"].values())
+    texts.save(chosen.queries.values(), chosen.items.values())
+    if chosen.attributes:
+        texts.save_attributes(chosen.attributes)
     judged = set(gold.columns.items)
     return (
-        f"texts of {len(chosen['query'])} of {len(gold)} queries and of {len(judged & chosen['item'].keys())} of "
+        f"texts of {len(chosen.queries)} of {len(gold)} queries and of {len(judged & chosen.items.keys())} of "
         f"{len(judged)} judged items",
     )
+
+
+@dataclass(frozen=True)
+class ChosenTexts:
+    """The texts of queries and items, and the attributes of queries."""
+
+    queries: dict[str, Text]
+    items: dict[str, Text]
+    attributes: dict[str, dict[str, str]]
+
+
+def chosen_texts(
+    documents: Mapping[str, Mapping[Side, Documents]], queries: Ids[str], items: Ids[str] | None
+) -> ChosenTexts:
+    """Return the texts of some queries and items from several sources, the first of which counts; None is all items."""
+    wanted: dict[Side, Ids[str] | None] = {"query": set(queries), "item": items}
+    chosen: dict[Side, dict[str, Text]] = {"query": {}, "item": {}}
+    attributes: dict[str, dict[str, str]] = {}
+    for sides in documents.values():
+        for side, listed in sides.items():
+            of_side = wanted[side]
+            for document in listed:
+                if of_side is None or document.id in of_side:
+                    chosen[side].setdefault(document.id, Text(document.id, document.title, document.text))
+                    for name, value in document.further if side == "query" else ():
+                        attributes.setdefault(name, {}).setdefault(document.id, value)
+    return ChosenTexts(chosen["query"], chosen["item"], attributes)
 
 
 def _top_items(run: Run, depth: int | None) -> set[str]:

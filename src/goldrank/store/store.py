@@ -368,7 +368,8 @@ class Store:
             # The damaged row may name a folder that would be removed.
             return []
         named = {run.folder.name for run in runs}
-        named |= {_texts(tables, str(run.inputs.get("data"))).path.name for run in runs}
+        for texts in (_texts(tables, str(run.inputs.get("data"))) for run in runs):
+            named |= {texts.path.name, texts.attributes_path.name}
         return [entry for entry in old if entry.name not in named]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -114,6 +115,46 @@ class Texts:
             ),
         )
         restrict(self.path)
+
+    @property
+    def attributes_path(self) -> Path:
+        """The file of the attributes of queries."""
+        return self.path.with_name(self.path.name.replace("texts-", "attributes-", 1)).with_suffix(".json")
+
+    def save_attributes(self, values: Mapping[str, Mapping[str, str]]) -> None:
+        """Write the attributes of queries (attribute -> query -> value), which replace those that are stored."""
+        data = json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
+        if self.attributes_path.is_file() and self.attributes_path.read_bytes() == data:
+            return
+        make_private_folder(self.path.parent)
+        write_atomically(self.attributes_path, lambda out: out.write(data))
+        restrict(self.attributes_path)
+
+    def attributes(self) -> dict[str, dict[str, str]]:
+        """Return the attributes of queries; empty if the data has none.
+
+        Raises:
+            InputError: The file is damaged.
+        """
+        if not self.attributes_path.is_file():
+            return {}
+        try:
+            values = json.loads(self.attributes_path.read_bytes())
+            return {str(name): {str(key): str(value) for key, value in of.items()} for name, of in values.items()}
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            raise InputError(
+                f"the stored attributes of queries are damaged ({reason_of(error)})",
+                where=str(self.attributes_path),
+                remedy="remove the file; the next run on the data writes it again",
+            ) from None
+
+    def iterate(self, side: Side) -> Iterator[Text]:
+        """Yield all texts of a side."""
+        groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
+        for table in self._read([at for at, group in enumerate(groups) if group.first[0] <= side <= group.last[0]]):
+            for row in table.to_pylist():
+                if row["side"] == side:
+                    yield Text(row["id"], row["title"], row["text"])
 
     def find(self, ids: Iterable[str], side: Side) -> dict[str, Text]:
         """Return the texts of some ids; missing ones are left out."""

@@ -44,9 +44,9 @@ def test_the_usual_names_of_columns_are_known(query, items):
     assert (result.reading, result.remarks) == (f"the list: query = {query}, items = {items}", [])
 
 
-def test_ignored_columns_are_named():
+def test_further_columns_are_named():
     result = read([{"question": "?", "source": "pricing", "answer": "x", "difficulty": 3}])
-    assert result.reading.endswith("; ignored: answer, difficulty")
+    assert result.reading.endswith("; further columns: answer, difficulty")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_two_columns_of_questions_are_refused_with_the_option_that_chooses(tmp_p
 
 def test_of_two_columns_the_one_that_names_files_is_read():
     rows = [{"question": "A?", "context": "The price is ten.", "source": "pricing"}]
-    assert read(rows).reading == "the list: query = question, items = source; ignored: context"
+    assert read(rows).reading == "the list: query = question, items = source; further columns: context"
 
 
 def test_two_columns_that_name_different_files_are_refused(tmp_path):
@@ -204,7 +204,7 @@ def test_two_columns_of_grades_or_ids_are_refused_where_they_differ(tmp_path):
     result = read(f"{path}(grade=label)")
     assert judged(result) == {"7": {"pricing.txt": 1}}
     assert result.reading == (
-        "questions.csv: query = question, items = file, grade = label, id = qid; ignored: score, query_id"
+        "questions.csv: query = question, items = file, grade = label, id = qid; further columns: score, query_id"
     )
     with pytest.raises(InputError, match="2 columns can be the id: 'qid', 'query_id'"):
         read(table(tmp_path, "question,file,qid,query_id\nA?,pricing,1,2\n"))

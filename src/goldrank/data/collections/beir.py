@@ -49,8 +49,8 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     return Collection(
         name=folder.resolve().name,
         items=read_documents(corpus, may_stream=True),
-        queries=read_documents(queries),
-        readings=tuple(filter(None, (describe_file(corpus), describe_file(queries), gold.reading))),
+        queries=read_documents(queries, queries=True),
+        readings=tuple(filter(None, (describe_file(corpus), describe_file(queries, queries=True), gold.reading))),
         gold=gold,
         split=chosen,
         splits=in_order(qrels),

@@ -34,6 +34,8 @@ class Document:
     """A heading and a text each; a plain text is one section without a heading."""
     lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
     """The line of the file at which the text of each section starts; empty if there are no lines."""
+    further: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """The names and values of further fields of a query, by which results can be split."""
 
     @classmethod
     def plain(cls, id: str, text: str, title: str = "") -> Document:
@@ -124,6 +126,15 @@ class Documents:
                 parts.append(b"\xff")
             digest.update(b"".join(parts))
         return ids, digest.hexdigest()[:16]
+
+
+def further_fields(queries: Documents) -> dict[str, dict[str, str]]:
+    """Return the values of the further fields of queries: field -> query -> value; none of streamed documents."""
+    values: dict[str, dict[str, str]] = {}
+    for query in () if queries.streamed else queries:
+        for name, value in query.further:
+            values.setdefault(name, {})[query.id] = value
+    return values
 
 
 def _hashes_differ(ids: list[str]) -> bool:

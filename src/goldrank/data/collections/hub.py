@@ -104,9 +104,9 @@ def _read_folder(folder: Path, split: str | None) -> Collection:
     def documents(part: str) -> Documents:
         by_split = _part(folder, part)
         files = by_split.get(chosen) or by_split.get(part) or next(iter(by_split.values()))
-        readings.append(f"{part}/{describe_file(files[0])}")
+        readings.append(f"{part}/{describe_file(files[0], queries=part == 'queries')}")
         if len(files) == 1:
-            return read_documents(files[0], may_stream=part == "corpus")
+            return read_documents(files[0], may_stream=part == "corpus", queries=part == "queries")
         placed = DocumentReader(
             lambda: ((place, parse_document(record, place)) for file in files for place, record in read_records(file))
         )

@@ -9,7 +9,15 @@ import numpy as np
 
 from goldrank.data.collections import articles, classes
 from goldrank.data.collections.collection import Collection, Documents
-from goldrank.data.collections.records import PlacedRecord, Record, describe_records, parse_document, unique_documents
+from goldrank.data.collections.records import (
+    PlacedRecord,
+    Record,
+    describe_records,
+    further_names,
+    parse_document,
+    parse_query,
+    unique_documents,
+)
 from goldrank.data.collections.splits import choose_split, in_order
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns
@@ -171,11 +179,10 @@ def _documents(part: Any, key: str, split: str, place: str, readings: list[str])
             'text, or a list of texts, whose ids are "0", "1", …',
         )
     names = list(dict.fromkeys(name for row in rows for name in row))
-    documents = Documents(
-        unique_documents([(row, parse_document(record, row)) for row, record in _placed(rows, where)]), where
-    )
+    parse = parse_query if key == "queries" else parse_document
+    documents = Documents(unique_documents([(row, parse(record, row)) for row, record in _placed(rows, where)]), where)
     if not isinstance(part, Mapping):
-        readings.append(describe_records(key, names))
+        readings.append(describe_records(key, names, further_names(rows[0]) if key == "queries" else ()))
     return documents
 
 

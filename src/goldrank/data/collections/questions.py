@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -18,6 +18,7 @@ from goldrank.errors import InputError, counts, shorten, unknown_name
 from goldrank.io.checks import is_missing, is_number
 from goldrank.io.column_names import describe_table, listing, normal
 from goldrank.io.columns import Columns, group
+from goldrank.io.metadata import metadata_fields
 from goldrank.specs import parse_options
 
 QUERY_NAMES = ("question", "query", "question_text", "query_text", "user_input", "prompt", "anchor", "text")
@@ -195,6 +196,8 @@ class _Rows:
     """The id of each text, if the table has no ids."""
     pairs: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
     repeated: int = 0
+    further: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The further columns of each query, by which results can be split."""
 
     def query(self, text: str, given: str | None, place: str) -> str:
         if given is None:
@@ -246,6 +249,8 @@ def read_questions(source: QuestionTable, folder: Path, ids: Sequence[str], left
             continue
         given = None if query_id is None else _text(record.get(query_id), "id", place)
         name = rows.query(cell.strip(), given, place)
+        # A question with several rows has the fields of its first one.
+        rows.further.setdefault(name, metadata_fields(record, without=(query, items, grade, query_id)))
         files = split_names(record.get(items), names)
         grades = _grades(record, items, grade, len(files), place)
         for file, value in zip(files, grades, strict=True):
@@ -269,10 +274,16 @@ def read_questions(source: QuestionTable, folder: Path, ids: Sequence[str], left
         raise InputError("the table holds no questions", where=table.source, remedy="check that it is complete")
     columns = {"query": query, "items": items, "grade": grade, "id": query_id}
     positions = {role: None if name is None else table.names.index(name) for role, name in columns.items()}
+    queries = [
+        replace(Document.plain(name, text), further=tuple(rows.further.get(name, {}).items()))
+        for name, text in rows.texts.items()
+    ]
+    kept = {name.partition(".")[0] for fields in rows.further.values() for name in fields}
+    further = [at for at, name in enumerate(table.names) if name in kept]
     return Questions(
-        Documents([Document.plain(name, text) for name, text in rows.texts.items()], table.source),
+        Documents(queries, table.source),
         _gold(rows, table),
-        describe_table(table.source, table.names, positions),
+        describe_table(table.source, table.names, positions, further),
         [*table.remarks, *_row_remarks(rows, blank)],
     )
 

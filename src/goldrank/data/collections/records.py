@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path, PurePath
@@ -22,6 +22,7 @@ from goldrank.io.fingerprints import file_state
 from goldrank.io.formats.delimited import table_records
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
+from goldrank.io.metadata import metadata_fields
 
 ID_NAMES = ("_id", "id", "docid", "doc_id", "docno", "qid", "query_id", "pid", "corpus_id", "item_id")
 TEXT_NAMES = ("text", "contents", "content", "body", "passage", "sentence", "document", "query", "question")
@@ -127,8 +128,10 @@ def find_keys(names: tuple[str, ...]) -> RecordKeys:
     return RecordKeys(first(ID_NAMES), first(("title",)), first(TEXT_NAMES), first(("sections",)))
 
 
-def describe_records(source: str, names: Sequence[str], **roles: int | None) -> str:
-    """Return the line that says what the fields of documents were read as; *roles* are further ones.
+def describe_records(source: str, names: Sequence[str], further: Sequence[str] = (), **roles: int | None) -> str:
+    """Return the line that says what the fields of documents were read as; *roles* are those of other fields.
+
+    *further* are the fields that are kept with the documents.
 
     >>> describe_records("corpus.jsonl", ["_id", "title", "text", "metadata"])
     'corpus.jsonl: id = _id, title = title, text = text; ignored: metadata'
@@ -136,7 +139,7 @@ def describe_records(source: str, names: Sequence[str], **roles: int | None) -> 
     keys = find_keys(tuple(names))
     found = {"id": keys.id, "title": keys.title, "text": keys.text, "sections": keys.sections}
     positions = {role: None if name is None else list(names).index(name) for role, name in found.items()}
-    return describe_table(source, names, {**positions, **roles})
+    return describe_table(source, names, {**positions, **roles}, [list(names).index(name) for name in further])
 
 
 def require_keys(names: tuple[str, ...], place: str) -> RecordKeys:
@@ -169,6 +172,27 @@ def parse_document(record: Record, place: str) -> Document:
         return Document(text_id, title, _sections(sections, place))
     text = _string(record[keys.text], place) if keys.text else ""
     return Document(text_id, title, (("", text),) if text else ())
+
+
+def parse_query(record: Record, place: str) -> Document:
+    """Return the query of a record with its further fields, by which results can be split.
+
+    >>> parse_query({"_id": 7, "text": "Grapes?", "language": "en"}, "queries.jsonl:1").further
+    (('language', 'en'),)
+    """
+    further = metadata_fields(record, without=_document_fields(record))
+    return replace(parse_document(record, place), further=tuple(further.items()))
+
+
+def further_names(record: Record) -> list[str]:
+    """Return the fields of a query that `parse_query` keeps as further ones."""
+    others = [name for name in record if name not in _document_fields(record)]
+    return [name for name in others if metadata_fields({name: record[name]})]
+
+
+def _document_fields(record: Record) -> set[str | None]:
+    keys = find_keys(tuple(record))
+    return {keys.id, keys.title, keys.text, keys.sections}
 
 
 def _string(value: object, place: str) -> str:
@@ -244,9 +268,12 @@ def is_large(files: Iterable[Path]) -> bool:
     return sum(map(unpacked_size, files)) > STREAM_FROM
 
 
-def read_documents(path: Path, *, may_stream: bool = False) -> Documents:
-    """Return the documents of a file of records; those of a large file are streamed if *may_stream* is set."""
-    state = file_state(path)
+def read_documents(path: Path, *, may_stream: bool = False, queries: bool = False) -> Documents:
+    """Return the documents of a file of records; those of a large file are streamed if *may_stream* is set.
+
+    *queries* keep their further fields.
+    """
+    state, parse = file_state(path), parse_query if queries else parse_document
 
     def read() -> Iterator[tuple[str, Document]]:
         if file_state(path) != state:
@@ -254,7 +281,7 @@ def read_documents(path: Path, *, may_stream: bool = False) -> Documents:
         empty = True
         for place, record in read_records(path):
             empty = False
-            yield place, parse_document(record, place)
+            yield place, parse(record, place)
         if empty:
             raise InputError("the file holds no texts", where=str(path), remedy="check that it is complete")
 
@@ -262,10 +289,12 @@ def read_documents(path: Path, *, may_stream: bool = False) -> Documents:
     return Documents(reader if may_stream and is_large([path]) else list(reader()), str(path), [path])
 
 
-def describe_file(path: Path) -> str:
+def describe_file(path: Path, *, queries: bool = False) -> str:
     """Return the line that says what the fields of the first record of a file were read as."""
     _, record = next(read_records(path), ("", None))
-    return "" if record is None else describe_records(str(path), list(record))
+    if record is None:
+        return ""
+    return describe_records(str(path), list(record), further_names(record) if queries else ())
 
 
 def count_documents(path: str) -> int:

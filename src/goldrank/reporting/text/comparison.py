@@ -37,7 +37,7 @@ def view(comparison: Comparison, *, all_pairs: bool = False) -> View:
     """
     return View(
         lambda: as_json(comparison),
-        lambda: _rows(comparison),
+        lambda: pair_rows(comparison),
         lambda: [scores_grid(comparison), pairs_grid(comparison, shown_pairs(comparison, all_pairs=all_pairs))],
         lambda: [
             results.warning_lines(comparison.warnings),
@@ -149,7 +149,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "verdict": verdicts(comparison),
         "decisions": {metric: _decision_json(comparison, metric) for metric in next(iter(comparison.scores.values()))},
         "broken": [_flaw_json(flaw) for flaw in comparison.flaws],
-        "pairs": [_pair_json(pair, comparison) for pair in comparison.pairs],
+        "pairs": [pair_json(pair, comparison) for pair in comparison.pairs],
     }
     return content
 
@@ -182,7 +182,8 @@ def _flaw_json(flaw: Flaw) -> dict[str, Any]:
     }
 
 
-def _pair_json(pair: Pair, comparison: Comparison) -> dict[str, Any]:
+def pair_json(pair: Pair, comparison: Comparison) -> dict[str, Any]:
+    """Return the test of a pair as JSON data."""
     direction = comparison.scores[pair.a][pair.metric].metric.definition.direction
     return {
         "metric": pair.metric,
@@ -204,8 +205,9 @@ def _pair_json(pair: Pair, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _rows(comparison: Comparison) -> list[list[Any]]:
-    rows = [_pair_json(pair, comparison) for pair in comparison.pairs]
+def pair_rows(comparison: Comparison) -> list[list[Any]]:
+    """Return a row for each pair, after the headings."""
+    rows = [pair_json(pair, comparison) for pair in comparison.pairs]
     first = next(iter(comparison.scores.values()))
     more = {
         "test": comparison.test,

@@ -230,7 +230,7 @@ def _run_json(scores: Scores, intervals: bool, per_query: bool) -> dict[str, Any
         "self_dropped": counts.self_dropped,
         "outside": counts.outside,
         "flattened": counts.flattened,
-        "scores": {name: _score_json(score, intervals) for name, score in scores.items()},
+        "scores": {name: score_json(score, intervals) for name, score in scores.items()},
     }
     if per_query:
         entry["per_query"] = {
@@ -240,7 +240,8 @@ def _run_json(scores: Scores, intervals: bool, per_query: bool) -> dict[str, Any
     return entry
 
 
-def _score_json(score: Score, intervals: bool) -> dict[str, Any]:
+def score_json(score: Score, intervals: bool) -> dict[str, Any]:
+    """Return the value of a metric as JSON data, with its interval."""
     entry: dict[str, Any] = {"value": score.value}
     if score.metric.definition.aggregate == "mean":
         entry["mean"] = entry["value"]

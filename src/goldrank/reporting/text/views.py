@@ -129,6 +129,8 @@ _MODULES = {
     "Run": "rows",
     "Scores": "results",
     "Sensitivity": "sensitivity",
+    "SlicedComparison": "slices",
+    "SlicedScores": "slices",
 }
 """The module of this folder that has the function ``view`` of a class."""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from goldrank.data.chunking import Chunking
 from goldrank.data.collections import Collection, Document
+from goldrank.data.collections.collection import further_fields
 from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError
 from goldrank.hits import Gold
@@ -159,11 +160,14 @@ class RankingData:
         return RankingEvaluation(self, model, ranked, elapsed.seconds)
 
     def save_texts(self, store: Store) -> None:
-        """Store the texts of queries and items beside the results, once for each data set."""
+        """Store texts and attributes beside the results: texts once for each data set, attributes if they changed."""
         texts = store.texts(self.checksum) if self.collection.has_texts else None
-        if texts is None or texts.is_saved or len(self.item_ids) > MOST_ITEMS:
+        if texts is None:
             return
-        texts.save(self.collection.queries, self.collection.items)
+        if attributes := further_fields(self.collection.queries):
+            texts.save_attributes(attributes)
+        if not texts.is_saved and len(self.item_ids) <= MOST_ITEMS:
+            texts.save(self.collection.queries, self.collection.items)
 
     @property
     def preset_profile(self) -> str | None:
