@@ -39,7 +39,7 @@ def test_two_commands_give_a_leaderboard_and_a_report(project, capsys):
     code, out, err = run(capsys, "run", "-m", "bm25", "wordllama", "-t", "./docs", "--questions", "questions.csv")
     assert code == 0, err
     assert "4 queries" in out
-    assert "ignored: answer" in out
+    assert "further columns: answer" in out
     keys = re.findall(r"docs-(?:bm25|wordllama)-\w+", out)
     assert len(keys) == 2
     code, out, err = run(capsys, "report", *keys)

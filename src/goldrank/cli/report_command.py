@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from goldrank.cli import options, printing, stored_runs
+from goldrank.cli import options, printing, slice_options, stored_runs
 
 if TYPE_CHECKING:
     from goldrank.reporting.document.sections import Report
@@ -15,6 +15,7 @@ _EXAMPLES = """\
   goldrank report qrels.txt bm25.run dense.run -o report.html
   goldrank report qrels.txt *.run --texts ./my-folder
   goldrank report qrels.txt *.run --texts corpus.jsonl --texts queries.tsv
+  goldrank report qrels.txt *.run --slices languages.csv
   goldrank report --task wines -o report.html
   goldrank report --task wines --label small=st:BAAI/bge-small-en-v1.5
   goldrank report wines-bm25-91c0 wines-wordllama-3f2a -o report.html
@@ -51,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     options.add_alpha(parser)
     stored_runs.add_store(parser)
     options.add_metrics(parser)
+    slice_options.add_slices(parser)
     options.add_statistics(parser)
     options.add_general(parser)
     return parser
@@ -90,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
         conventions=options.conventions(args),
         bootstrap=options.bootstrap(args),
         alpha=args.alpha,
+        slices=args.slices,
+        slice_names=args.slice,
     )
     for warning in result.warnings:
         printing.say(f"warning: {warning}")
@@ -112,7 +116,7 @@ def announce(report: Report) -> None:
 def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun]) -> None:
     kinds = {run.result_kind for run in runs}
     if "ranked" not in kinds:
-        names = ("metric", "profile", "worst", *options.CONVENTIONS)
+        names = ("metric", "profile", "worst", "slices", "slice", *options.CONVENTIONS)
         options.refuse_unused(args, names, "on these runs, none of which has rankings")
     if kinds == {"measured"}:
         options.refuse_unused(args, options.STATISTICS, "on measurements, which were stored with their intervals")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Gold
 from goldrank.runs.file_runs import TextSource, chosen_texts, read_text_sources
-from goldrank.slices.attributes import Attributes
+from goldrank.slices.attributes import Attributes, Slice, make_slices
 from goldrank.slices.derived import PlainTexts, SliceSource
 from goldrank.store import Store, StoredRun
 from goldrank.store.texts import Text, Texts
@@ -52,6 +54,58 @@ def stored_source(
     return SliceSource(
         gold, held if given is None else held | given, PlainTexts() if texts is None else StoredTexts(texts)
     )
+
+
+@dataclass(frozen=True)
+class SliceChoice:
+    """Which slices a report or a page shows, and to which one it is restricted."""
+
+    names: tuple[str, ...] | None = None
+    """Attributes to show results by; None for those of *given*."""
+    given: Attributes | None = None
+    """The attributes of a file."""
+    only: str = ""
+    """The slice to restrict everything to, such as ``language=de``; empty for all queries."""
+
+    def shown(self, run: StoredRun, store: Store, gold: Gold) -> tuple[Slice, ...]:
+        """Return the slices to show."""
+        if self.names is None and self.given is None:
+            return ()
+        if self.given is not None:
+            self.given.refuse_unknown(gold.queries)
+            if self.names is None:
+                return make_slices(self.given, gold.queries)
+        return stored_source(run, store, gold, self.given).slices(self.names)
+
+    def only_queries(self, run: StoredRun, store: Store, gold: Gold) -> frozenset[str] | None:
+        """Return the queries to restrict everything to; None for all."""
+        if not self.only:
+            return None
+        return frozenset(find_slice(usual_slices(run, store, gold), self.only).queries)
+
+
+_SLOW = ("rare_words",)
+"""Derived attributes that read the whole corpus, which takes too long for a page."""
+
+
+def usual_slices(run: StoredRun, store: Store, gold: Gold | None = None) -> tuple[Slice, ...]:
+    """Return the slices of all attributes of a stored run that a page offers: those of its data, and derived ones."""
+    source = stored_source(run, store, gold)
+    names = [name for name in source.attribute_names() if name in source.attributes.values or name not in _SLOW]
+    slices: list[Slice] = []
+    for name in names:
+        with suppress(InputError):  # an attribute that does not divide the queries
+            slices += source.slices([name])
+    return tuple(slices)
+
+
+def find_slice(slices: Sequence[Slice], name: str) -> Slice:
+    """Return the slice with a name such as ``language=de``."""
+    for part in slices:
+        if str(part) == name:
+            return part
+    known = [str(part) for part in slices]
+    raise unknown_name("slice", name, known, f"there are {', '.join(known[:20]) or 'none'}")
 
 
 def file_source(gold: Gold, texts: Sequence[TextSource] = (), given: Attributes | None = None) -> SliceSource:

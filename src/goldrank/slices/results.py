@@ -14,7 +14,7 @@ from goldrank.hits import Gold
 from goldrank.metrics import Metric
 from goldrank.presentation import Result
 from goldrank.scoring import Scores, share_resamples
-from goldrank.slices.attributes import Attributes, Slice, read_attributes
+from goldrank.slices.attributes import SMALLEST, Attributes, Slice, read_attributes
 from goldrank.slices.derived import PlainTexts, SliceSource
 from goldrank.slices.search import SliceSearch, find_slices
 
@@ -146,9 +146,10 @@ def slice_scores(all_scores: Sequence[Scores], slices: Sequence[Slice], *, inter
 
 
 def _scored(all_scores: Sequence[Scores], slices: Sequence[Slice]) -> list[Slice]:
-    """Return the slices in which every run has a scored query."""
-    queries = [set(scores.placement.queries) for scores in all_scores]
-    return [part for part in slices if all(not scored.isdisjoint(part.queries) for scored in queries)]
+    """Return the slices in which every run has a scored query; some may be too small only because of the others."""
+    scored = [set(scores.placement.queries) for scores in all_scores]
+    fewest = {part: min(len(queries.intersection(part.queries)) for queries in scored) for part in slices}
+    return [replace(part, too_small=part.too_small or few < SMALLEST) for part, few in fewest.items() if few]
 
 
 def slice_comparison(

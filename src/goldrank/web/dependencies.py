@@ -43,6 +43,10 @@ Keys = Annotated[
     list[str],
     Query(alias="key", min_length=1, max_length=MOST_KEYS, description="Keys of stored runs; repeat for several."),
 ]
+SliceName = Annotated[
+    str, Query(alias="slice", max_length=1_000, description="Only the queries of this slice, such as language=de.")
+]
+Attribute = Annotated[str, Query(max_length=500, description="Attribute of the queries to show results by.")]
 ThemeName = Literal["light", "dark"]
 Theme = Annotated[ThemeName, Query(description="Colours of the figures.")]
 

@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 
 from goldrank.errors import AmbiguousNameError, UnknownNameError, shorten
 from goldrank.hits import Hits
+from goldrank.io.fingerprints import file_state
 from goldrank.metrics import Conventions, Metric, Profile
+from goldrank.runs.slice_sources import find_slice, usual_slices
 from goldrank.runs.stored_scores import count_run
 from goldrank.scoring import Scores, resolve_conventions, score_hits
+from goldrank.slices.attributes import Slice
 from goldrank.store import Counted, Store, StoredRun, add_stored_confidence
 from goldrank.store.snapshot import Snapshot, Snapshots
 from goldrank.store.texts import Texts
@@ -69,6 +72,19 @@ class StoreReader:
         texts = self.store.texts(str(run.inputs.get("data", "")))
         return None if texts is None or not texts.is_saved else replace(texts, load=self.part)
 
+    def slices(self, run: StoredRun) -> tuple[Slice, ...]:
+        """Return the slices of the queries of a run that ranks; none for other runs."""
+        if run.result_kind != "ranked":
+            return ()
+        texts = self.store.texts(str(run.inputs.get("data", "")))
+        # Attributes may be stored again for the same data.
+        state = file_state(texts.attributes_path) if texts is not None and texts.attributes_path.is_file() else None
+        return self.cached([run], ("slices", state), lambda: usual_slices(run, self.store), _size_of_slices)
+
+    def slice_queries(self, run: StoredRun, name: str) -> frozenset[str]:
+        """Return the queries of the slice with a name such as ``language=de``."""
+        return frozenset(find_slice(self.slices(run), name).queries)
+
     def part(self, name: Hashable, read: Callable[[], Any]) -> Any:
         """Return a part of a table from the cache; *read* reads it if it is not there."""
         return self._tables.get(("part", name), read, lambda part: part.nbytes, small=True)
@@ -116,6 +132,10 @@ class StoreReader:
 def _identity(run: StoredRun) -> Hashable:
     # A run that is evaluated again has a new folder, so that cached values of the old one are not used for it.
     return run.key, run.folder.name
+
+
+def _size_of_slices(slices: tuple[Slice, ...]) -> int:
+    return 8 * sum(map(len, slices)) + _BYTES_OF_A_TEXT * (len(slices) + 1)
 
 
 def _size_of_hits(hits: Hits) -> int:

@@ -9,6 +9,7 @@ from goldrank.errors import InputError
 from goldrank.reporting.document.sections import Section
 from goldrank.reporting.figures.palette import number_runs
 from goldrank.runs.run import Measures
+from goldrank.runs.slice_sources import SliceChoice
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store, StoredRun
 
@@ -26,6 +27,7 @@ def content_of(
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     alpha: float = 0.05,
     worst: int = WORST,
+    slices: SliceChoice = SliceChoice(),  # noqa: B008 - frozen
 ) -> list[Section]:
     """Return a section for each task, and for each data set if a task has several.
 
@@ -38,6 +40,7 @@ def content_of(
         bootstrap: the bootstrap of the intervals.
         alpha: the level of significance.
         worst: the maximum number of queries to show.
+        slices: the slices of queries to show results by, or to restrict them to; of runs that rank.
 
     Raises:
         InputError: there are no runs, a run is given twice, or runs cannot be compared.
@@ -47,13 +50,15 @@ def content_of(
     if worst < 0:
         raise InputError(f"{worst} queries cannot be shown", remedy="give a number from 0 up")
     measures = Measures(metrics, profile, dict(conventions or {}), bootstrap, alpha)
-    sections = [_section(group, store, measures, worst) for group in _groups(runs)]
+    sections = [_section(group, store, measures, worst, slices) for group in _groups(runs)]
     by_age = [sorted(section.runs, key=lambda run: (run.created, run.key)) for section in sections]
     palettes = number_runs([{run.name: run.model for run in group} for group in by_age], store.models())
     return [section.with_palette(palette) for section, palette in zip(sections, palettes, strict=True)]
 
 
-def _section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:
+def _section(
+    runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int, slices: SliceChoice
+) -> Section:
     kind = next(iter(runs.values())).result_kind
     if kind == "masked":
         from goldrank.reporting.document.masked_section import masked_section
@@ -65,7 +70,7 @@ def _section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, wo
         return measured_section(runs, measures)
     from goldrank.reporting.document.ranking_section import ranked_section
 
-    return ranked_section(runs, store, measures, worst)
+    return ranked_section(runs, store, measures, worst, slices)
 
 
 def _groups(runs: Sequence[StoredRun]) -> list[dict[str, StoredRun]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from goldrank.analysis import stored_data
 from goldrank.comparing import Comparison, compare_hits
 from goldrank.hits import Hits
@@ -17,9 +19,12 @@ from goldrank.reporting.figures.comparison import NAMES, OF_ONE, make_figures
 from goldrank.reporting.figures.description import split_left_out
 from goldrank.reporting.text import comparison as wording
 from goldrank.reporting.text import results
+from goldrank.reporting.text import slices as slice_views
 from goldrank.reporting.text.grids import Grid
 from goldrank.reporting.text.verdicts import verdict_lines
+from goldrank.reporting.text.views import view_of
 from goldrank.runs.run import Measures, was_given_every_query
+from goldrank.runs.slice_sources import SliceChoice
 from goldrank.runs.stored_scores import (
     choose_metrics,
     choose_profile,
@@ -28,20 +33,34 @@ from goldrank.runs.stored_scores import (
     refuse_different_gold,
 )
 from goldrank.scoring import best_first
+from goldrank.slices.attributes import Slice
+from goldrank.slices.results import SlicedComparison, SlicedScores, slice_comparison, slice_scores
 from goldrank.store import Store, StoredRun
 
 
-def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:
+def ranked_section(
+    runs: Mapping[str, StoredRun],
+    store: Store,
+    measures: Measures,
+    worst: int,
+    slices: SliceChoice = SliceChoice(),  # noqa: B008 - frozen
+) -> Section:
     """Return the section of runs of one task with the same gold."""
     profile = choose_profile(runs, measures.profile)
     metrics = choose_metrics(runs, measures.metrics, profile, profile_was_given=measures.profile is not None)
     hits, notes = count_runs(runs, profile, measures.conventions)
     refuse_different_gold(runs, hits)
+    base = next(iter(runs.values()))
+    if (only := slices.only_queries(base, store, base.gold())) is not None:
+        chosen = np.array([query in only for query in next(iter(hits.values())).queries], bool)
+        hits = {key: of_run.keep_queries(chosen) for key, of_run in hits.items()}
+        notes = [f"only the {len(only)} queries of {slices.only}", *notes]
     names = distinct_names(runs)
     named = {names[key]: of_run for key, of_run in hits.items()}
     evaluated = [names[key] for key, run in runs.items() if was_given_every_query(run)]
     compared = _compare(named, metrics, profile, measures, evaluated)
     scores = compared.scores
+    sliced = _by_slice(compared, slices.shown(base, store, base.gold()))
     key_of = {name: key for key, name in names.items()}
     ordered = {key_of[name]: runs[key_of[name]] for name in scores}
     first = next(iter(scores.values()))
@@ -54,9 +73,9 @@ def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measur
         task=next(iter(runs.values())).task,
         kind="ranked",
         runs=provenance.origins(ordered, names),
-        verdicts=tuple(verdict_lines(compared)),
-        tables=tuple(_tables(compared)),
-        numbers=_numbers(compared),
+        verdicts=(*verdict_lines(compared), *_slice_verdicts(sliced)),
+        tables=(*_tables(compared), *_slice_tables(sliced)),
+        numbers=_numbers(compared) if sliced is None else view_of(sliced).content(),
         figures=figures,
         left_out=left_out,
         cases=cases_of(ordered, names, hits, {key_of[name]: of_run for name, of_run in scores.items()}, store, worst),
@@ -91,6 +110,28 @@ def _compare(
         **measures.conventions,
     )
     return replace(compared, scores=best_first(compared.scores))
+
+
+def _by_slice(compared: Comparison, slices: Sequence[Slice]) -> SlicedComparison | SlicedScores | None:
+    if not slices:
+        return None
+    if len(compared.scores) > 1:
+        return slice_comparison(compared, slices)
+    return slice_scores(list(compared.scores.values()), slices)
+
+
+def _slice_verdicts(sliced: SlicedComparison | SlicedScores | None) -> list[str]:
+    if not isinstance(sliced, SlicedComparison):
+        return []
+    return [*slice_views.slice_verdicts(sliced), *map(str, sliced.reversals)]
+
+
+def _slice_tables(sliced: SlicedComparison | SlicedScores | None) -> list[Grid]:
+    if sliced is None:
+        return []
+    if isinstance(sliced, SlicedScores):
+        return slice_views.score_grids(sliced, intervals=True)
+    return slice_views.pair_grids(sliced, all_pairs=True)
 
 
 def _how_tested(compared: Comparison) -> str:

@@ -17,7 +17,9 @@ from goldrank.metrics import Conventions
 from goldrank.reporting.document.content import WORST, content_of
 from goldrank.reporting.document.sections import Report
 from goldrank.runs.file_runs import Corpus, TextSource, given_runs
+from goldrank.runs.slice_sources import SliceChoice
 from goldrank.scoring import Bootstrap, conventions_of
+from goldrank.slices.attributes import read_attributes
 from goldrank.store import Store
 
 FORMATS = {"html": ".html", "markdown": ".md", "pdf": ".pdf"}
@@ -55,6 +57,8 @@ def report(
     conventions: Conventions | Mapping[str, Any] | None = None,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     alpha: float = 0.05,
+    slices: Any = None,
+    slice_names: Sequence[str] | None = None,
     **keywords: Any,
 ) -> Report:
     """Compare runs and write the results as one file that opens offline.
@@ -76,6 +80,8 @@ def report(
         metrics, profile, conventions: Of runs that rank; None for the runs' own.
         bootstrap: The settings of the intervals.
         alpha: The level of significance.
+        slices: A file or table of attributes of queries, by which the results are shown too.
+        slice_names: The attributes to show results by, given or derived; None for all of *slices*.
         keywords: Single conventions.
 
     >>> import tempfile
@@ -87,6 +93,7 @@ def report(
     1
     """
     look, path = destination(output, format)
+    attributes = None if slices is None else read_attributes(slices)
     changes = conventions_of(report, conventions, keywords)
     if look == "pdf":
         from goldrank.reporting.document.pdf import find_browser
@@ -117,6 +124,7 @@ def report(
             bootstrap=bootstrap,
             alpha=alpha,
             worst=worst,
+            slices=SliceChoice(None if slice_names is None else tuple(slice_names), attributes),
         )
     options = {
         "profile": profile,
@@ -129,17 +137,20 @@ def report(
         "theme": theme,
         "title": title,
     }
+    words = list(given.words)
+    words += ["--slices", str(slices)] if isinstance(slices, (str, PathLike)) else []
+    words += [word for name in slice_names or () for word in ("--slice", name)]
     changed = {name: value for name, value in options.items() if value != _DEFAULTS[name]} | changes
     result = Report(
         title=title or ", ".join(dict.fromkeys(section.task for section in sections)),
         sections=tuple(sections),
-        command=_command(given.words, metrics or [], changed, look, path.name),
+        command=_command(words, metrics or [], changed, look, path.name),
         created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         version=goldrank.__version__,
         theme=theme,
         format=look,
         warnings=given.warnings,
-        notes=given.notes,
+        notes=given.notes if attributes is None else (*given.notes, attributes.reading),
     )
     return result if output is None else result.save(path)
 

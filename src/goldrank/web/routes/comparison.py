@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from goldrank.errors import InputError, shorten
 from goldrank.reporting.document.content import content_of
 from goldrank.reporting.document.sections import Section, as_json
 from goldrank.reporting.document.summary import as_json as summary_json
 from goldrank.reporting.document.summary import summarise
 from goldrank.reporting.text.results import plain
-from goldrank.web.dependencies import Explorer, Keys, ScoringParameters, Theme, ThemeName
+from goldrank.reporting.text.slices import score_grids, slice_json
+from goldrank.reporting.text.views import view_of
+from goldrank.runs.slice_sources import SliceChoice
+from goldrank.slices.results import slice_scores
+from goldrank.web.dependencies import Attribute, Explorer, Keys, ScoringParameters, SliceName, Theme, ThemeName
 from goldrank.web.responses import ERRORS, Json
 from goldrank.web.routes.figures import render_figure
 
@@ -26,6 +32,8 @@ def compare(
     alpha: Annotated[float, Query(gt=0, lt=1, description="Significance level.")] = 0.05,
     worst: Annotated[int, Query(ge=0, le=50, description="Number of queries to show.")] = 10,
     theme: Theme = "light",
+    only: SliceName = "",
+    by: Attribute = "",
 ) -> Json:
     """Verdicts, leaderboard, tests, figures and example queries by task, and a summary of several tasks."""
     runs = list(explorer.reader.runs(key).values())
@@ -41,6 +49,7 @@ def compare(
             bootstrap=options.bootstrap,
             alpha=alpha,
             worst=worst,
+            slices=SliceChoice((by,) if by else None, only=only),
         )
         summary = summarise(sections)
         return {
@@ -48,7 +57,37 @@ def compare(
             "sections": [_section(section, theme) for section in sections],
         }
 
-    return Json(explorer.reader.cached(runs, ("compare", options.identity, alpha, worst, theme), compute))
+    return Json(explorer.reader.cached(runs, ("compare", options.identity, alpha, worst, theme, only, by), compute))
+
+
+@routes.get("/slices", summary="The slices of the queries of some runs")
+def slices(explorer: Explorer, key: Keys) -> Json:
+    """The slices that all other pages can be restricted to: those that the runs share."""
+    parts = [explorer.reader.slices(run) for run in explorer.reader.runs(key).values()]
+    shared = set(parts[0]).intersection(*parts[1:])
+    return Json({"slices": [{**slice_json(part), "name": str(part)} for part in parts[0] if part in shared]})
+
+
+@routes.get("/scores-by-slice", summary="Stored runs by slice")
+def scores_by_slice(explorer: Explorer, key: Keys, options: ScoringParameters, by: Attribute) -> Json:
+    """The metrics of some runs on each slice of an attribute, in the form of `goldrank score --slice`."""
+    runs = explorer.reader.runs(key)
+
+    def compute() -> dict[str, Any]:
+        metrics, profile = options.for_runs(runs)
+        scores = [
+            replace(explorer.reader.scores(run, metrics, profile, options.changes), bootstrap=options.bootstrap)
+            for run in runs.values()
+        ]
+        chosen = [part for part in explorer.reader.slices(next(iter(runs.values()))) if part.attribute == by]
+        if not chosen:
+            raise InputError(f"there is no attribute {shorten(by)} that divides the queries", remedy="see /api/slices")
+        sliced = slice_scores(scores, chosen)
+        tables = score_grids(sliced, intervals=True)
+        content: dict[str, Any] = plain({"slices": view_of(sliced).content()["slices"], "tables": tables})
+        return content
+
+    return Json(explorer.reader.cached(runs.values(), ("by slice", options.identity, by), compute))
 
 
 def _section(section: Section, theme: ThemeName) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from goldrank.web.dependencies import (
     ScoringOptions,
     ScoringParameters,
     Size,
+    SliceName,
     SortOrder,
     page_of,
     sort_entries,
@@ -59,6 +60,7 @@ def list_queries(
         Query(description="What to sort by; interest: the largest difference of two runs, the worst value of one."),
     ] = "interest",
     order: SortOrder | None = None,
+    only: SliceName = "",
     page: Page = 1,
     size: Size = 50,
 ) -> Json:
@@ -70,6 +72,9 @@ def list_queries(
     run, *_ = pair.runs.values()
     texts = explorer.reader.texts(run)
     entries = pair.entries()
+    if only:
+        chosen = explorer.reader.slice_queries(run, only)
+        entries = [entry for entry in entries if entry.id in chosen]
     if q.strip():
         matching = texts.matching(q, "query") if texts is not None else set()
         parts = q.casefold().split()

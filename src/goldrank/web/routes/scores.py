@@ -11,7 +11,7 @@ from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Conventions, Definitio
 from goldrank.reporting.text.results import basis_line, conventions_line, counts_lines, plain, scores_json
 from goldrank.runs.stored_scores import StoredRuns
 from goldrank.scoring import resolve_conventions
-from goldrank.web.dependencies import Explorer, Keys, ScoringOptions, ScoringParameters
+from goldrank.web.dependencies import Explorer, Keys, ScoringOptions, ScoringParameters, SliceName
 from goldrank.web.responses import ERRORS, Json
 from goldrank.web.store_reader import StoreReader
 
@@ -25,6 +25,7 @@ def score(
     options: ScoringParameters,
     intervals: Annotated[bool, Query(description="Whether to compute intervals, which takes longer.")] = True,
     per_query: Annotated[bool, Query(description="Whether to include the values of each query.")] = False,
+    only: SliceName = "",
 ) -> Json:
     """The metrics of some runs under any profile and conventions, in the form of `goldrank score --format json`.
 
@@ -34,15 +35,15 @@ def score(
 
     def compute() -> dict[str, Any]:
         content: dict[str, Any] = plain(
-            _score(explorer.reader, runs, options, intervals=intervals, per_query=per_query)
+            _score(explorer.reader, runs, options, only, intervals=intervals, per_query=per_query)
         )
         return content
 
-    return Json(explorer.reader.cached(runs.values(), ("score", options.identity, intervals, per_query), compute))
+    return Json(explorer.reader.cached(runs.values(), ("score", options.identity, intervals, per_query, only), compute))
 
 
 def _score(
-    reader: StoreReader, runs: StoredRuns, options: ScoringOptions, *, intervals: bool, per_query: bool
+    reader: StoreReader, runs: StoredRuns, options: ScoringOptions, only: str, *, intervals: bool, per_query: bool
 ) -> dict[str, Any]:
     metrics, profile = options.for_runs(runs)
     notes = [reader.counted(run, profile, resolve_conventions(profile, options.changes)).note for run in runs.values()]
@@ -50,6 +51,9 @@ def _score(
         replace(reader.scores(run, metrics, profile, options.changes), bootstrap=options.bootstrap)
         for run in runs.values()
     ]
+    if only:
+        pairs = zip(scores, runs.values(), strict=True)
+        scores = [of_run.restrict(reader.slice_queries(run, only)) for of_run, run in pairs]
     return {
         **scores_json(scores, intervals=intervals, per_query=per_query),
         "models": {name: run.model for name, run in runs.items()},

@@ -6,11 +6,12 @@ import { figure } from "./figures.js";
 import { createLoader } from "./loading.js";
 import { count, value } from "./numbers.js";
 import { updateAddress } from "./router.js";
+import { attributeField, sharedSlices, sliceField } from "./slices.js";
 import { columnHeadings, createTable, gridTable, scrollable } from "./tables.js";
 
 // Split before the name of a metric; commas also separate cutoffs (mrr@1,3) and parameters in brackets.
 const BETWEEN_METRICS = /[\s,;]+(?=[a-z])(?![^(]*\))/i;
-const CONTROLS = ["profile", "ties", "missing"];
+const CONTROLS = ["profile", "ties", "missing", "slice", "by"];
 
 export async function show(view, { query, signal }) {
   const keys = query.getAll("key");
@@ -49,7 +50,7 @@ export async function show(view, { query, signal }) {
 
   view.replaceChildren(heading, controls, body);
   document.addEventListener("themechange", () => refresh(), { signal });
-  await Promise.all([refresh(), renderControls(controls, state, refresh)]);
+  await Promise.all([refresh(), renderControls(controls, state, refresh, signal)]);
   return keys.length === 1 ? `Report of ${keys[0]}` : `Compare ${keys.length} runs`;
 }
 
@@ -76,8 +77,12 @@ async function suggestions(signal) {
   );
 }
 
-async function renderControls(controls, state, refresh) {
-  const [{ profiles }, { conventions }] = await Promise.all([getCached("profiles"), getCached("conventions")]);
+async function renderControls(controls, state, refresh, signal) {
+  const [{ profiles }, { conventions }, slices] = await Promise.all([
+    getCached("profiles"),
+    getCached("conventions"),
+    sharedSlices(state.key, signal),
+  ]);
   const names = profiles.map((profile) => [profile.name]);
   const values = (name) => conventions.find((entry) => entry.name === name).choices.map((choice) => [choice.value]);
   controls.replaceChildren(
@@ -103,6 +108,8 @@ async function renderControls(controls, state, refresh) {
       "Queries without results",
       select([["", "the profile's"], ...values("missing")], state.missing, (missing) => refresh({ missing })),
     ),
+    sliceField(slices, state.slice, (slice) => refresh({ slice })) ?? "",
+    attributeField(slices, state.by, (by) => refresh({ by })) ?? "",
   );
 }
 

@@ -14,7 +14,7 @@ const SIZE = 25;
  *
  * @param state the parameters of the address; `state[kind.name]` is the chosen entry.
  * @param kind what differs between views: `name`, `label`, `intro`, `placeholder`, `orders` ([value, label] pairs, the
- *   default first), `opensFirst` if the first entry is shown where the address names none, `fetchList(values)`,
+ *   default first), `filters(refresh)` if there are further controls, `opensFirst` if the first entry is shown where the address names none, `fetchList(values)`,
  *   `entries(data)` with id, number, title and small print, `caption(data, refresh)`, where `refresh` changes the state
  *   and loads the list again, `fetchDetail()` and `renderDetail(data, change)`, where `change` changes the state and
  *   renders the detail again.
@@ -102,6 +102,7 @@ function search(state, kind, refresh) {
         refresh({ sort, order: way });
       }),
     ),
+    kind.filters?.(refresh) ?? "",
   );
 }
 

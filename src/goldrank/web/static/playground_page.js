@@ -6,6 +6,7 @@ import { createLoader } from "./loading.js";
 import { explain, formatMetric, metricControls, parseMetric } from "./metric_controls.js";
 import { count, interval, value, whisker } from "./numbers.js";
 import { updateAddress } from "./router.js";
+import { sharedSlices, sliceField } from "./slices.js";
 import { createTable, scrollable } from "./tables.js";
 
 const MOST_COLUMNS = 8;
@@ -18,12 +19,14 @@ export async function show(view, { query, signal }) {
     view.replaceChildren(heading, await chooser(signal));
     return "Playground";
   }
-  const [{ metrics }, { profiles }, { conventions }] = await Promise.all([
+  const [{ metrics }, { profiles }, { conventions }, slices] = await Promise.all([
     getCached("metrics"),
     getCached("profiles"),
     getCached("conventions"),
+    sharedSlices(keys, signal),
   ]);
-  const state = { key: keys, metric: query.getAll("metric"), profile: query.get("profile") ?? "" };
+  const state = { key: keys, metric: query.getAll("metric") };
+  for (const name of ["profile", "slice"]) state[name] = query.get(name) ?? "";
   for (const { name } of conventions) state[name] = query.get(name) ?? "";
   const results = h("div", { class: "results" }, skeleton(5));
   const controls = h("div", { class: "board" });
@@ -66,7 +69,8 @@ export async function show(view, { query, signal }) {
     explain(explained, live.definition);
   }
 
-  view.replaceChildren(heading, controls, results, explained);
+  const chosen = sliceField(slices, state.slice, (slice) => refresh({ slice }));
+  view.replaceChildren(heading, controls, chosen ? h("div", { class: "filters" }, chosen) : "", results, explained);
   await refresh();
   signal.throwIfAborted();
   updateAddress(parameters(state));

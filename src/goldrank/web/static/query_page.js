@@ -4,9 +4,10 @@ import { get, parameters } from "./api.js";
 import { LIST_PARAMETERS, listDetail } from "./list_detail.js";
 import { bdi, empty, field, expandable, h, runName, select } from "./dom.js";
 import { digits, signed, strip, value } from "./numbers.js";
+import { sharedSlices, sliceField } from "./slices.js";
 import { columnHeadings, createTable, scrollable } from "./tables.js";
 
-const FIELDS = [...LIST_PARAMETERS, "metric", "depth", "query", "first", "second"];
+const FIELDS = [...LIST_PARAMETERS, "metric", "depth", "query", "first", "second", "slice"];
 const ORDERS_OF_ONE = [
   ["", "worst first"],
   ["value asc", "lowest first"],
@@ -31,6 +32,7 @@ export async function show(view, { query, signal }) {
     return "Queries";
   }
   const state = { key: keys, ...Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""])) };
+  const slices = await sharedSlices(keys, signal);
   await listDetail(view, signal, state, {
     name: "query",
     label: "Queries",
@@ -39,7 +41,19 @@ export async function show(view, { query, signal }) {
     opensFirst: true,
     orders: keys.length > 1 ? ORDERS_OF_TWO : ORDERS_OF_ONE,
     fetchList: (values) =>
-      get("queries", { ...values, key: keys, first: state.first, second: state.second, metric: state.metric }, signal),
+      get(
+        "queries",
+        {
+          ...values,
+          key: keys,
+          first: state.first,
+          second: state.second,
+          metric: state.metric,
+          slice: state.slice,
+        },
+        signal,
+      ),
+    filters: (refresh) => sliceField(slices, state.slice, (slice) => refresh({ slice })),
     entries: (data) => data.queries.map((entry) => listed(entry, data)),
     caption,
     fetchDetail: () => get("query", { key: keys, query: state.query, depth: state.depth }, signal),

@@ -6,6 +6,8 @@ import { createLoader } from "./loading.js";
 import { count, dateTime, interval, seconds, value, whisker } from "./numbers.js";
 import { pick, picked } from "./picks.js";
 import { go } from "./router.js";
+import { attributeField, sharedSlices } from "./slices.js";
+import { gridTable } from "./tables.js";
 
 export async function show(view, { names, signal }) {
   const [run, about] = await Promise.all([
@@ -50,6 +52,7 @@ export async function show(view, { names, signal }) {
           : h("p", { class: "soft" }, "No scores were stored with this run."),
       ),
     ),
+    run.kind === "ranked" ? await bySlice(run, signal) : "",
     h(
       "section",
       {},
@@ -60,6 +63,23 @@ export async function show(view, { names, signal }) {
     about.allow_delete ? h("section", {}, h("h2", {}, "Delete"), deletion(run.key, signal)) : "",
   );
   return run.key;
+}
+
+/** Show the scores of a run by an attribute that the visitor chooses. */
+async function bySlice(run, signal) {
+  const slices = await sharedSlices([run.key], signal);
+  const place = h("div");
+  const load = createLoader(place, signal);
+  const choose = (by) =>
+    by
+      ? load(
+          () => get("scores-by-slice", { key: run.key, by }, signal),
+          (data) => data.tables.map((grid) => gridTable(grid)),
+        )
+      : place.replaceChildren();
+  const chosen = attributeField(slices, "", choose);
+  if (!chosen) return "";
+  return h("section", {}, h("h2", {}, "By slice"), h("div", { class: "filters" }, chosen), place);
 }
 
 /** Return the titles and scores to show; a run on masked names has the scores of each reading. */
