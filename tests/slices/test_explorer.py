@@ -69,6 +69,19 @@ def test_every_page_can_be_restricted_to_a_slice_with_the_numbers_of_the_command
     assert {entry["id"] for entry in listed["queries"]} == set(QUERIES[:10])
 
 
+def test_the_list_of_runs_has_the_headlines_of_a_slice(client, store):
+    only = {"key": keys(store), "slice": "language=de", "metric": "ndcg@10"}
+    expected = {run["name"]: run["scores"]["ndcg@10"] for run in client.get("/api/score", params=only).json()["runs"]}
+    reply = client.get("/api/runs", params={"slice": "language=de", "sort": "value"}).json()
+    assert {run["key"]: run["queries"] for run in reply["runs"]} == dict.fromkeys(expected, 10)
+    for run in reply["runs"]:
+        wanted = {name: expected[run["key"]][name] for name in ("value", "low", "high")}
+        assert run["headline"] == {"metric": "ndcg@10", **wanted}
+    values = [run["headline"]["value"] for run in reply["runs"]]
+    assert values == sorted(values, reverse=True)
+    assert client.get("/api/runs", params={"slice": "language=fr"}).json()["total"] == 0
+
+
 def test_tables_by_slice_are_those_of_the_command(client, store, capsys):
     assert main(["score", *keys(store), "--store", store.where, "--slice", "language", "--format", "json"]) == 0
     expected = json.loads(capsys.readouterr().out)["slices"]

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 
 import goldrank
+from goldrank.errors import InputError, UnknownNameError
+from goldrank.metrics import parse_all
+from goldrank.reporting.text.results import limits, plain
+from goldrank.runs.stored_scores import profile_of
 from goldrank.store import ResultKind, StoredRun
 from goldrank.store.snapshot import Snapshot
-from goldrank.web.dependencies import Explorer, Page, Size, SortOrder, page_of, sort_entries
+from goldrank.web.dependencies import Explorer, Page, Size, SliceName, SortOrder, page_of, sort_entries
 from goldrank.web.responses import ERRORS, Json, NotAllowedError, RenderedJson, render
 from goldrank.web.store_reader import StoreReader
 
 routes = APIRouter(tags=["runs"], responses=ERRORS)
 Key = Annotated[str, Path(description="The key of a stored run.", max_length=200)]
 Sort = Literal["created", "task", "model", "seconds", "value"]
+MOST_ON_A_SLICE = 200
+"""Runs that a list scores on a slice."""
 
 
 @routes.get("/about", summary="The server and its store")
@@ -54,10 +60,14 @@ def list_runs(
     kind: Annotated[ResultKind | None, Query(description="Only runs of this kind.")] = None,
     sort: Annotated[Sort, Query(description="What to sort by.")] = "created",
     order: SortOrder = "desc",
+    only: SliceName = "",
     page: Page = 1,
     size: Size = 50,
 ) -> RenderedJson:
-    """The matching runs with their headline scores, and the number of runs of each task and model."""
+    """The matching runs with their headline scores, and the number of runs of each task and model.
+
+    With a slice, only runs whose queries have it are listed, and their headlines are those of the slice.
+    """
 
     def compute(now: Snapshot) -> bytes:
         words = q.casefold().split()
@@ -68,20 +78,23 @@ def list_runs(
             and all(word in f"{run.key} {run.task} {run.model}".casefold() for word in words)
         ]
         matching = [run for run in candidates if _matches(run.task, task) and _matches(run.model, model)]
-        ordered = sort_entries(matching, lambda run: _sort_value(run, sort), order)
+        headlines = _slice_headlines(explorer.reader, matching, only) if only else {}
+        if only:
+            matching = [run for run in matching if run.key in headlines]
+        ordered = sort_entries(matching, lambda run: _sort_value(run, sort, headlines), order)
         return render(
             {
                 "total": len(matching),
                 "page": page,
                 "size": size,
-                "runs": [run_summary(run) for run in page_of(ordered, page, size)],
+                "runs": [run_summary(run) | headlines.get(run.key, {}) for run in page_of(ordered, page, size)],
                 # Each list is counted under the choice in the other one, so that it shows what a choice would give.
                 "tasks": _count_names(run.task for run in candidates if _matches(run.model, model)),
                 "models": _count_names(run.model for run in candidates if _matches(run.task, task)),
             }
         )
 
-    what = (task, model, q, kind, sort, order, page, size)
+    what = (task, model, q, kind, sort, order, only, page, size)
     return RenderedJson(explorer.reader.cached_for_all(what, compute))
 
 
@@ -145,9 +158,33 @@ def _matches(text: str, pattern: str | None) -> bool:
     return not pattern or text == pattern or fnmatchcase(text, pattern)
 
 
-def _sort_value(run: StoredRun, sort: Sort) -> Any:
+def _slice_headlines(reader: StoreReader, runs: Sequence[StoredRun], only: str) -> dict[str, dict[str, Any]]:
+    """Return headline and number of queries on a slice, by the keys of the runs that have it."""
+    if len(runs) > MOST_ON_A_SLICE:
+        raise InputError(
+            f"{len(runs)} runs are too many to be scored on a slice",
+            remedy=f"choose a task or model with {MOST_ON_A_SLICE} runs at most",
+        )
+    headlines = {}
+    for run in runs:
+        if run.result_kind != "ranked":
+            continue
+        try:
+            queries = reader.slice_queries(run, only)
+        except UnknownNameError:
+            continue
+        profile = profile_of(run)
+        metrics = parse_all((run.metrics or profile.metrics)[:1])
+        scores = reader.scores(run, metrics, profile, {}).restrict(queries)
+        ((name, score),) = scores.items()
+        entry = {"metric": name, "value": plain(score.value), **limits(score.interval)}
+        headlines[run.key] = {"headline": entry, "queries": scores.counts.queries}
+    return headlines
+
+
+def _sort_value(run: StoredRun, sort: Sort, headlines: Mapping[str, Mapping[str, Any]]) -> Any:
     if sort == "value":
-        first = headline(run)
+        first = headlines.get(run.key, {}).get("headline") or headline(run)
         return None if first is None else first["value"]
     return getattr(run, sort)
 

@@ -124,7 +124,10 @@ function renderSummary(summary) {
 
 function renderSection(section) {
   const links = Object.fromEntries(section.runs.map((run) => [run.name, `/runs/${encodeURIComponent(run.key)}`]));
-  const [first, ...others] = section.tables;
+  const [first, ...further] = section.tables;
+  // Tables by slice were asked for on this page, so they are not hidden among the details.
+  const slices = further.filter((grid) => grid.title.startsWith("By "));
+  const others = further.filter((grid) => !slices.includes(grid));
   return h(
     "article",
     { class: "section" },
@@ -147,6 +150,7 @@ function renderSection(section) {
           palette: section.palette,
         })
       : null,
+    slices.map((grid) => gridTable(grid)),
     section.figures.length
       ? [h("h2", {}, "Figures"), h("div", { class: "figures" }, section.figures.map(figure))]
       : null,

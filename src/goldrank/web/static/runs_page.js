@@ -6,6 +6,7 @@ import { announce, createLoader } from "./loading.js";
 import { count, dateTime, interval, seconds, value, whisker } from "./numbers.js";
 import { pick, picked, toggle } from "./picks.js";
 import { updateAddress } from "./router.js";
+import { sharedSlices, sliceField } from "./slices.js";
 import { pager, sortHeading } from "./tables.js";
 
 const COLUMNS = [
@@ -16,7 +17,7 @@ const COLUMNS = [
   ["seconds", "Time"],
   ["created", "Created"],
 ];
-const FIELDS = ["task", "model", "kind", "q", "sort", "order", "page"];
+const FIELDS = ["task", "model", "kind", "q", "slice", "sort", "order", "page"];
 
 export async function show(view, { query, signal }) {
   const state = Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""]));
@@ -28,7 +29,12 @@ export async function show(view, { query, signal }) {
     Object.assign(state, changes);
     updateAddress(parameters(state), { push });
     await fill(
-      () => get("runs", state, signal),
+      async () => {
+        const data = await get("runs", state, signal);
+        // Slices are those of one data set, so they are offered once a task is chosen.
+        const ranked = state.task ? data.runs.find((run) => run.kind === "ranked") : null;
+        return { ...data, slices: ranked ? await sharedSlices([ranked.key], signal) : [] };
+      },
       (data) => {
         renderFilters(filters, data, state, change);
         announce(`${count(data.total)} runs`);
@@ -75,7 +81,7 @@ function renderFilters(filters, data, state, change) {
   filters.querySelector(".choices").replaceChildren(
     field(
       "Task",
-      select(options(withChosen(data.tasks, state.task), "all tasks"), state.task, (task) => change({ task }), {
+      select(options(withChosen(data.tasks, state.task), "all tasks"), state.task, (task) => change({ task, slice: "" }), {
         name: "task",
       }),
     ),
@@ -91,13 +97,14 @@ function renderFilters(filters, data, state, change) {
         name: "kind",
       }),
     ),
+    sliceField(data.slices, state.slice, (slice) => change({ slice })) ?? "",
   );
   if (focused) filters.querySelector(`.choices [name="${focused}"]`)?.focus();
 }
 
 function runTable(data, state, refresh) {
   if (!data.runs.length) {
-    const isFiltered = state.q || state.task || state.model || state.kind;
+    const isFiltered = state.q || state.task || state.model || state.kind || state.slice;
     return [
       isFiltered
         ? empty("No run matches. Remove a filter.")
