@@ -442,6 +442,32 @@ def specifications() -> list[Seed]:
     return [Seed(data, commands, undamaged, words) for commands, words in groups]
 
 
+def slices() -> list[Seed]:
+    names = [f"q{number}" for number in range(12)]
+    data = {
+        "qrels": "".join(f"{name} 0 d 1\n" for name in names).encode(),
+        "a.run": "".join(f"{name} Q0 d 1 2 a\n" for name in names).encode(),
+        "b.run": "".join(f"{name} Q0 e 1 2 b\n{name} Q0 d 2 1 b\n" for name in names).encode(),
+    }
+    rows = [{"qid": name, "lang": "de" if at < 6 else "en", "n": at} for at, name in enumerate(names)]
+    lines = "\n".join(["qid,lang,n", *(f"{row['qid']},{row['lang']},{row['n']}" for row in rows)])
+    tables = {
+        "s.csv": lines.encode(),
+        "s.tsv": lines.replace(",", "\t").encode(),
+        "s.jsonl": jsonl(rows),
+        "s.parquet": parquet({name: [row[name] for row in rows] for name in rows[0]}),
+    }
+    files = ["qrels", "a.run", "b.run", "-M", "mrr", "--resamples", "100"]
+    return [
+        Seed(
+            {**data, name: content},
+            [["score", *files, "--slices", name], ["compare", *files, "--slices", name, "--find-slices"]],
+            frozenset(data),
+        )
+        for name, content in tables.items()
+    ]
+
+
 def caches() -> list[Seed]:
     data = beir()[0].files
     command = ["run", "-m", "wordllama", "-t", "set", "--resamples", "100", "--overwrite", "always"]
@@ -492,6 +518,7 @@ TARGETS = [
         masked_predictions,
         meta_tables,
         specifications,
+        slices,
         caches,
         baselines,
     )
