@@ -15,7 +15,7 @@ ROOT = Path(gr.__file__).parent
 CALLS = {
     "run": ["run", "evaluate"],
     "score": ["score", "score_hits"],
-    "compare": ["compare", "compare_hits"],
+    "compare": ["compare", "compare_hits", "compare_across"],
     "gate": ["gate"],
     "baseline": ["save_baseline"],
     "rbo": ["rbo"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goldrank import masked
+    from goldrank.analysis.across import AcrossComparison, compare_across
     from goldrank.analysis.audit import Audit, audit
     from goldrank.analysis.explanation import Explanation, explain
     from goldrank.analysis.meta import MetaResult, meta
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "goldrank.analysis.across": ("AcrossComparison", "compare_across"),
     "goldrank.analysis.audit": ("Audit", "audit"),
     "goldrank.analysis.explanation": ("Explanation", "explain"),
     "goldrank.analysis.sensitivity": ("Sensitivity", "sensitivity"),
@@ -75,6 +77,7 @@ _HOMES = {
 
 __all__ = [
     "PROFILES",
+    "AcrossComparison",
     "Audit",
     "Baseline",
     "Bootstrap",
@@ -113,6 +116,7 @@ __all__ = [
     "build_index",
     "by_slice",
     "compare",
+    "compare_across",
     "compare_hits",
     "evaluate",
     "exact_hits",

@@ -202,9 +202,7 @@ class Comparison(Result):
             }
             for run in order
         }
-        place = {run: at for at, run in enumerate(order)}
-        groups = [sorted(clique, key=place.__getitem__) for clique in _cliques(alike) if len(clique) > 1]
-        return sorted(groups, key=lambda group: [place[run] for run in group])
+        return group_alike(order, alike)
 
     def better_than(self, metric: str, run: str) -> list[str]:
         """Return the runs that *run* significantly beats on *metric*."""
@@ -214,6 +212,17 @@ class Comparison(Result):
             for pair in self.pairs
             if pair.metric == metric and run in (pair.a, pair.b) and pair.winner(self.alpha, direction) == run
         ]
+
+
+def group_alike(order: Sequence[str], alike: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the largest groups in which any two are alike, each in the given order, without groups of one.
+
+    >>> group_alike(["a", "b", "c"], {"a": {"b"}, "b": {"a", "c"}, "c": {"b"}})
+    [['a', 'b'], ['b', 'c']]
+    """
+    place = {run: at for at, run in enumerate(order)}
+    groups = [sorted(clique, key=place.__getitem__) for clique in _cliques(alike) if len(clique) > 1]
+    return sorted(groups, key=lambda group: [place[run] for run in group])
 
 
 def _cliques(neighbours: Mapping[str, set[str]]) -> Iterator[frozenset[str]]:

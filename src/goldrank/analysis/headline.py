@@ -59,6 +59,10 @@ class ScoredPairColumns:
         return {group: size / whole[group[0]] / len(names) for group, size in sizes.items()}
 
 
+Source = Score | stats.Sample | ScoredPairColumns
+"""The per-query scores of a ranking task, the correct answers of a probe, or scored pairs."""
+
+
 @dataclass(frozen=True, eq=False)
 class Headline:
     """The first metric or measured value of one model under one setting."""
@@ -66,8 +70,7 @@ class Headline:
     evaluator: str
     reading: HeadlineReading
     lower_is_better: bool
-    source: Score | stats.Sample | ScoredPairColumns
-    """The per-query scores of a ranking task, the correct answers of a probe, or scored pairs."""
+    source: Source
     scores: Scores | None = None
     stored: StoredRun | None = None
     data: RankingData | None = None
@@ -93,14 +96,20 @@ def headline_of(data: TaskData, outcome: Outcome, measures: Measures) -> Headlin
 
 def _measured_headline(data: MeasurementData, outcome: Outcome, measures: Measures) -> Headline:
     (name, score), *_ = stored_values(outcome.stored).items()
-    columns = outcome.stored.predictions()
-    source: ScoredPairColumns | stats.Sample
-    if "predicted" in columns and "subset" in columns:
-        source = _pairs(columns)
-    else:
-        source = stats.Sample(np.asarray(columns["correct"], np.float64))
+    source = stored_source(outcome.stored)
+    assert source is not None
     reading = HeadlineReading(score.value, score.low, score.high, outcome.stored.key)
     return Headline(f"{data.task.name} {name}", reading, False, source)
+
+
+def stored_source(stored: StoredRun) -> Source | None:
+    """Return the predictions of a stored measurement; None if they were not stored."""
+    if stored.predictions_checksum is None:
+        return None
+    columns = stored.predictions()
+    if "predicted" in columns and "subset" in columns:
+        return _pairs(columns)
+    return stats.Sample(np.asarray(columns["correct"], np.float64))
 
 
 def _ranked_headline(data: RankingData, outcome: Outcome, measures: Measures) -> Headline:
@@ -134,18 +143,24 @@ def resample(headlines: Sequence[Headline], how: Bootstrap) -> Floats:
     Returns:
         An array (resamples, headlines).
     """
-    pairs = [headline.source for headline in headlines if isinstance(headline.source, ScoredPairColumns)]
+    return resample_sources([headline.source for headline in headlines], headlines[0].evaluator, how)
+
+
+def resample_sources(sources: Sequence[Source], evaluator: str, how: Bootstrap) -> Floats:
+    """Compute the headlines of these sources over the same resamples, as (resamples, sources)."""
+    pairs = [source for source in sources if isinstance(source, ScoredPairColumns)]
     if pairs:
         return _resampled_correlations(pairs, how)
-    scores = [headline.source for headline in headlines if isinstance(headline.source, Score)]
+    scores = [source for source in sources if isinstance(source, Score)]
     if any(score.queries != scores[0].queries for score in scores[1:]):
         raise InputError(
-            f"the models have results for different queries of {headlines[0].evaluator}",
+            f"the models have results for different queries of {evaluator}",
             remedy="count queries without results as 0 (a profile with missing=zero)",
         )
-    samples = [score.sample for score in scores]
-    samples += [headline.source for headline in headlines if isinstance(headline.source, stats.Sample)]
-    return stats.bootstrap_aggregates(samples, resamples=how.resamples, seed=how.seed)
+    samples = [source.sample if isinstance(source, Score) else source for source in sources]
+    return stats.bootstrap_aggregates(
+        [sample for sample in samples if isinstance(sample, stats.Sample)], resamples=how.resamples, seed=how.seed
+    )
 
 
 def _resampled_correlations(columns: Sequence[ScoredPairColumns], how: Bootstrap) -> Floats:

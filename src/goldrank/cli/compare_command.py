@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from goldrank.analysis.across import INCOMPLETE
 from goldrank.cli import options, slice_options, stored_runs
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
 from goldrank.metrics import find_profile, parse_all
+from goldrank.reporting.text import across
 from goldrank.reporting.text.comparison import CORRECTIONS, TESTS, view
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ _EXAMPLES = """\
   goldrank compare wines-bm25-91c0 wines-wordllama-3f2a -M mrr
   goldrank compare qrels.txt a.run b.run --slices languages.csv
   goldrank compare wines-bm25-91c0 wines-wordllama-3f2a --slice query_length --find-slices
+  goldrank compare --across --task wines --task games --task questions
+  goldrank compare --across --task wines --task games --incomplete tasks -M ndcg@10 --format latex
 """
 
 
@@ -53,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
         default="metric",
         help="correct over the pairs of each metric (default), or over all pairs of all metrics",
     )
+    _add_across(parser)
     options.add_alpha(parser)
     slice_options.add_slices(parser)
     parser.add_argument(
@@ -68,6 +73,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Compare the runs and print the result."""
+    if args.across:
+        return _run_across(args)
+    options.refuse_unused(args, ["incomplete", "resample_tasks"], "without --across")
     how = {
         "test": args.test,
         "correction": args.correction,
@@ -91,6 +99,54 @@ def run(args: argparse.Namespace) -> int:
     sliced = slice_comparison(comparison, slices if slice_options.wants_slices(args) else (), search)
     options.print_warnings(sliced.warnings, args)
     options.emit(comparison_view(sliced, all_pairs=every), args)
+    return 0
+
+
+def _add_across(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("across tasks")
+    group.add_argument(
+        "--across",
+        action="store_true",
+        help="compare the models of stored runs across their tasks, by the first metric of each task",
+    )
+    choices = "; ".join(f"{name}: {meaning}" for name, meaning in INCOMPLETE.items())
+    group.add_argument(
+        "--incomplete",
+        choices=tuple(INCOMPLETE),
+        default="error",
+        help=f"if a model has no result on a task: {choices} (default error)",
+    )
+    group.add_argument(
+        "--resample-tasks",
+        action="store_true",
+        help="resample tasks instead of the queries within tasks, for a statement on tasks like these",
+    )
+
+
+def _run_across(args: argparse.Namespace) -> int:
+    from goldrank.analysis.across import compare_across
+
+    unused = ["test", "correction", "family", "interval", "slice", "slices", "find_slices", *(["resamples", "seed"] if args.resample_tasks else [])]
+    options.refuse_unused(args, unused, "on --across" + " --resample-tasks" * args.resample_tasks)
+    if len(args.metric or ()) > 1:
+        raise InputError("several metrics are given with --across", remedy="name the main metric only")
+    if not stored_runs.are_keys(args):
+        raise InputError(
+            "files cannot be compared across tasks", remedy="give keys of stored runs, or --task TASK for each task"
+        )
+    result = compare_across(
+        stored_runs.find(args).values(),
+        store=args.store,
+        labels=options.labels(args),
+        metrics=args.metric,
+        profile=args.profile,
+        incomplete=args.incomplete,
+        resample_tasks=args.resample_tasks,
+        alpha=args.alpha,
+        bootstrap=options.bootstrap(args),
+        **options.conventions(args),
+    )
+    options.emit(across.view(result), args)
     return 0
 
 

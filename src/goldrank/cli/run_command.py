@@ -13,7 +13,7 @@ from goldrank.data.chunking import CHUNKINGS
 from goldrank.data.text_rule import PARTS
 from goldrank.errors import InputError
 from goldrank.reporting.text.grids import Cell, Grid
-from goldrank.reporting.text.leaderboards import leaderboard_view, leaderboards_view
+from goldrank.reporting.text.leaderboards import across_view, leaderboard_view, leaderboards_view
 from goldrank.reporting.text.views import View, view_rows
 from goldrank.runs.run import Leaderboard, Leaderboards, RankingLeaderboard, prepare
 from goldrank.runs.run import run as run_models
@@ -160,7 +160,10 @@ def run(args: argparse.Namespace) -> int:
     if args.format in ("json", "csv"):
         options.emit(leaderboards_view(boards, args.worst), args)
     elif not at_once:
-        options.emit("\n\n".join(leaderboard_view(board, args.worst).render(args.format) for board in boards), args)
+        views = [*(leaderboard_view(board, args.worst) for board in boards), *filter(None, [across_view(boards)])]
+        options.emit("\n\n".join(view.render(args.format) for view in views), args)
+    elif (summary := across_view(boards)) is not None:
+        printing.show(summary.render("table", printing.layout()), end="\n\n")
     printing.remark(f"stored in {boards.store.where}")
     if at_once:
         printing.remark(f"next: {_next_step(boards, config.models[0])}")

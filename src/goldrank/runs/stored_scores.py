@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from goldrank.errors import DataWarning, InputError
+import numpy as np
+
+from goldrank.comparing import Comparison, compare_hits
+from goldrank.errors import DataWarning, GoldrankError, InputError
 from goldrank.hits import Hits
 from goldrank.io.labels import assign_labels, refuse_shared_names
 from goldrank.masked.scoring.profiles import READINGS, SOURCE
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.runs.masked import mask_hits
 from goldrank.runs.masked_results import MaskedPredictions
-from goldrank.runs.run import Leaderboard, Leaderboards
-from goldrank.scoring import Metrics, resolve_conventions
+from goldrank.runs.run import Leaderboard, Leaderboards, Measures, was_given_every_query
+from goldrank.scoring import Metrics, best_first, resolve_conventions
 from goldrank.store import Counted, Store, StoredRun, add_stored_confidence, count_under
+from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.measurement import MeasurementTask
 
 StoredRuns = Mapping[str, StoredRun]
 
@@ -132,6 +137,72 @@ def count_run(run: StoredRun, profile: Profile, agreed: Conventions) -> Counted:
     if run.result_kind != "masked":
         return counted
     return replace(counted, hits=mask_hits(run, profile.name if profile.name in READINGS else SOURCE.name))
+
+
+def compare_stored(
+    runs: StoredRuns,
+    names: Mapping[str, str],
+    measures: Measures,
+    *,
+    main_only: bool = False,
+    only: Collection[str] | None = None,
+) -> tuple[Comparison, dict[str, Hits], list[str]]:
+    """Compare stored runs of one task exactly as `goldrank compare` does, the best run first.
+
+    Args:
+        runs: The runs, by key.
+        names: The name of each run in the comparison, by key.
+        measures: How they are compared.
+        main_only: Whether to compare by the first metric only.
+        only: The queries to compare on; all if None.
+
+    Returns:
+        The comparison, the hits by key, and notes on the counting.
+    """
+    profile = choose_profile(runs, measures.profile)
+    metrics = choose_metrics(runs, measures.metrics, profile, profile_was_given=measures.profile is not None)
+    metrics = metrics[:1] if main_only else metrics
+    hits, notes = count_runs(runs, profile, measures.conventions, metrics)
+    refuse_different_gold(runs, hits)
+    if only is not None:
+        chosen = np.array([query in only for query in next(iter(hits.values())).queries], bool)
+        hits = {key: of_run.keep_queries(chosen) for key, of_run in hits.items()}
+    compared = compare_hits(
+        {names[key]: of_run for key, of_run in hits.items()},
+        metrics,
+        profile=profile,
+        evaluated=[names[key] for key, run in runs.items() if was_given_every_query(run)],
+        alpha=measures.alpha,
+        bootstrap=measures.bootstrap,
+        **measures.conventions,
+    )
+    return replace(compared, scores=best_first(compared.scores)), hits, notes
+
+
+def compare_measured(named: StoredRuns) -> tuple[dict[tuple[str, str], float], list[str]]:
+    """Return the p-values of all pairs of measured runs after Holm, the better run first, or why there are none."""
+    if len(named) > 1 and any(run.predictions_checksum is None for run in named.values()):
+        return {}, ["The predictions were not stored, so the models could not be tested against each other."]
+    try:
+        task = find_task(next(iter(named.values())).task)
+        return (task.compare_all(named) if isinstance(task, MeasurementTask) else {}), []
+    except GoldrankError as error:
+        return {}, [f"The models could not be tested against each other: {error}."] if len(named) > 1 else []
+
+
+def comparable_groups(runs: Sequence[StoredRun]) -> list[dict[str, StoredRun]]:
+    """Group the runs of one task on the same data, in the order in which they were given.
+
+    Whether their gold is the same is checked when it is read.
+    """
+    groups: dict[object, dict[str, StoredRun]] = {}
+    for run in runs:
+        basis = tuple(str(run.inputs.get(name)) for name in ("data", "split", "limit"))
+        group = groups.setdefault((run.task, run.result_kind, basis), {})
+        if run.key in group:
+            raise InputError(f"the run {run.key} is given twice", remedy="name each run once")
+        group[run.key] = run
+    return list(groups.values())
 
 
 def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:

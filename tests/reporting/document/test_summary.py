@@ -1,15 +1,19 @@
-"""The summary before the sections: every run on every task, its mean rank, and what may be compared."""
+"""The summary before the sections: every run on every task, compared across tasks."""
 
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import stored_examples as examples
+from goldrank import stats
+from goldrank.analysis.across import TaskScores, TaskValue
+from goldrank.comparing import Comparison, Flaw
 from goldrank.reporting.document.content import content_of
 from goldrank.reporting.document.html import to_html
 from goldrank.reporting.document.markdown import to_markdown
-from goldrank.reporting.document.sections import Headline, HeadlineValue, Report, Section
+from goldrank.reporting.document.sections import Report, Section
 from goldrank.reporting.document.summary import as_json, summarise
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
@@ -17,11 +21,15 @@ from goldrank.store import Store
 QUICK = Bootstrap(resamples=200)
 
 
-def section(task, values, *, metric="mrr", direction="higher", alike=(), leader="", tested="a test"):
+def section(task, values, *, metric="mrr", direction="higher", alike=(), queries=True):
+    """Return a section whose runs have these means over four queries."""
     ordered = sorted(values, key=values.get, reverse=direction == "higher")
-    shown = {name: HeadlineValue(values[name], f"{values[name]:.2f}", "[0, 1]") for name in ordered}
-    best = leader or (ordered[0] if len(values) > 1 else None)
-    headline = Headline(metric, "standard", direction, shown, best, frozenset(alike), tested)
+    spread = np.array([-0.1, 0.1, -0.05, 0.05])
+    sources = {name: stats.Sample(values[name] + spread[:: 1 if at % 2 else -1]) if queries else None
+               for at, name in enumerate(sorted(values))}  # fmt: skip
+    shown = {name: TaskValue(values[name], None, sources[name]) for name in ordered}
+    leader = ordered[0] if len(values) > 1 else None
+    headline = TaskScores(task, metric, "", direction, shown, leader, frozenset(alike), None, True, bootstrap=QUICK)
     rest = dict.fromkeys(("verdicts", "tables", "figures", "left_out", "cases", "quality", "conventions"), ())
     palette = {name: number for number, name in enumerate(sorted(values))}
     return Section(task, "ranked", (), numbers={}, commands=(), headline=headline, palette=palette, **rest)
@@ -31,49 +39,51 @@ def texts(grid):
     return {row[0].text: [cell.text + cell.marks for cell in row[1:]] for row in grid.rows}
 
 
-def test_runs_stand_in_the_order_of_their_mean_ranks_with_ties_averaged():
-    one = section("one", {"a": 0.9, "b": 0.5, "c": 0.5})
-    two = section("two", {"a": 0.1, "b": 0.4, "c": 0.2})
+def test_runs_stand_in_the_order_of_their_means_with_a_figure():
+    one, two = section("one", {"a": 0.9, "b": 0.5, "c": 0.5}), section("two", {"a": 0.1, "b": 0.4, "c": 0.2})
     summary = summarise([one, two])
-    assert summary.table.headings == ["run", "one: mrr↑", "two: mrr↑", "mean rank↓", "mean"]
-    assert texts(summary.table) == {
-        "b": ["0.50", "0.40", "1.75", "0.4500"],
-        "a": ["0.90", "0.10", "2.00", "0.5000"],
-        "c": ["0.50", "0.20", "2.25", "0.3500"],
+    assert summary.table.headings == [
+        "run", "one: mrr↑", "two: mrr↑", "mean", "rank", "win rate↑", "Borda↑", "Bradley–Terry↑"
+    ]  # fmt: skip
+    assert {run: row[:2] + row[5:6] for run, row in texts(summary.table).items()} == {
+        "a": ["0.9000", "0.1000", "2"],
+        "b": ["0.5000", "0.4000", "2.5"],
+        "c": ["0.5000", "0.2000", "1.5"],
     }
-    bold = {(row[0].text, at) for row in summary.table.rows for at, cell in enumerate(row) if cell.best}
-    assert bold == {("a", 1), ("b", 2), ("b", 3), ("a", 4)}
+    assert list(texts(summary.table)) == ["a", "b", "c"]
     assert dict(summary.palette) == {"a": 0, "b": 1, "c": 2}
+    assert [figure.name for figure in summary.figures] == ["across-tasks"]
+    assert summary.figures[0].palette == summary.palette
 
 
-def test_different_metrics_have_no_mean_and_the_table_says_why():
-    summary = summarise(
-        [section("one", {"a": 0.9, "b": 0.5}), section("two", {"a": 9, "b": 3}, metric="rank", direction="lower")]
-    )
-    assert summary.table.headings[-1] == "mean rank↓"
-    assert texts(summary.table)["a"][-1] == texts(summary.table)["b"][-1] == "1.50"
-    assert "a mean of their values would mean nothing" in summary.table.notes[1]
-    assert "no test stands behind it" in summary.table.notes[1]
+def test_metrics_without_a_common_scale_have_no_mean_and_the_table_says_why():
+    lower = section("two", {"a": 9, "b": 3}, metric="rank", direction="lower")
+    summary = summarise([section("one", {"a": 0.9, "b": 0.5}), lower])
+    assert "mean" not in summary.table.headings
+    assert "ranked by their win rates" in " ".join(summary.table.notes)
 
 
 def test_runs_that_the_test_cannot_tell_from_the_best_are_marked():
-    summary = summarise(
-        [section("one", {"a": 0.9, "b": 0.8, "c": 0.1}, alike=["b"]), section("two", {"a": 0.9, "b": 0.5, "c": 0.2})]
-    )
-    assert [row[1] for row in texts(summary.table).items()][1][0] == "0.80≈"
-    assert "≈: the data cannot tell the run from the best one (a test)" in summary.table.notes[0]
-    assert summary.verdict == (
-        "a leads on all 2 tasks; the lead is significant over every other run on two. a has the best mean rank, 1.00."
-    )
+    first = section("one", {"a": 0.9, "b": 0.8, "c": 0.1}, alike=["b"])
+    summary = summarise([first, section("two", {"a": 0.9, "b": 0.5, "c": 0.2})])
+    assert texts(summary.table)["b"][0] == "0.8000≈"
+    assert "≈: the data cannot tell the run from the best one (the task's own" in summary.table.notes[0]
+    assert summary.verdict.endswith("a leads on all 2 tasks.")
 
 
-def test_a_run_without_a_task_has_no_mean_rank():
+def test_a_run_without_a_task_is_stated_and_has_no_mean():
     summary = summarise([section("one", {"a": 0.9, "b": 0.8, "c": 0.7}), section("two", {"a": 0.3, "b": 0.5})])
-    assert texts(summary.table)["c"] == ["0.70", "–", "–", "–"]
-    assert "because a task is missing: c" in summary.table.notes[-1]
+    assert texts(summary.table)["c"] == ["0.7000", *["–"] * 6]
+    assert "c on two. No mean is over different tasks: without the model c." in summary.table.notes[1]
     nothing = summarise([section("one", {"a": 0.9, "b": math.nan}), section("two", {"a": 0.3, "b": 0.5})])
     assert nothing.table.headings[-1] == "two: mrr↑"
-    assert "fewer than two runs have a value on every task" in nothing.table.notes[-1]
+    assert "fewer than two models have a value on every task" in nothing.table.notes[-1]
+    assert nothing.figures == ()
+
+
+def test_values_without_their_queries_are_shown_and_not_compared():
+    summary = summarise([section("one", {"a": 0.9, "b": 0.8}, queries=False), section("two", {"a": 0.3, "b": 0.5})])
+    assert summary.verdict.startswith("No model is called better across tasks: only values of one are known")
 
 
 def test_one_section_needs_no_summary():
@@ -113,9 +123,10 @@ def test_every_kind_of_section_is_in_the_summary_which_comes_first(report):
     assert as_json(summary)["palette"]["strong"].startswith("series-")
 
 
-def test_a_broken_run_is_named_before_the_leader():
-    one, two = section("one", {"a": 0.9, "b": 0.5}), section("two", {"a": 0.9, "b": 0.5})
-    broken = replace(one, headline=replace(one.headline, broken="b answered 1 of 30 queries; missing ones count as 0."))
-    assert summarise([broken, two]).verdict.startswith(
-        "one: b answered 1 of 30 queries; missing ones count as 0. a leads on all 2 tasks"
-    )
+def test_a_broken_run_is_named_first_and_not_compared():
+    one, two = section("one", {"a": 0.9, "b": 0.5, "c": 0.4}), section("two", {"a": 0.9, "b": 0.5, "c": 0.4})
+    flaw = Flaw("b", 1, 30, 30, none_judged=False, unfit=True)
+    compared = Comparison({}, [], "randomisation", "holm", "metric", 0.05, flaws=(flaw,))
+    summary = summarise([replace(one, headline=replace(one.headline, comparison=compared)), two])
+    assert summary.verdict.startswith("one: b answered 1 of 30 queries. So it is not compared")
+    assert texts(summary.table)["b"][2:] == ["–"] * 5

@@ -10,6 +10,7 @@ from goldrank.reporting.document.sections import Section
 from goldrank.reporting.figures.palette import number_runs
 from goldrank.runs.run import Measures
 from goldrank.runs.slice_sources import SliceChoice
+from goldrank.runs.stored_scores import comparable_groups
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store, StoredRun
 
@@ -50,7 +51,7 @@ def content_of(
     if worst < 0:
         raise InputError(f"{worst} queries cannot be shown", remedy="give a number from 0 up")
     measures = Measures(metrics, profile, dict(conventions or {}), bootstrap, alpha)
-    sections = [_section(group, store, measures, worst, slices) for group in _groups(runs)]
+    sections = [_section(group, store, measures, worst, slices) for group in comparable_groups(runs)]
     by_age = [sorted(section.runs, key=lambda run: (run.created, run.key)) for section in sections]
     palettes = number_runs([{run.name: run.model for run in group} for group in by_age], store.models())
     return [section.with_palette(palette) for section, palette in zip(sections, palettes, strict=True)]
@@ -71,19 +72,3 @@ def _section(
     from goldrank.reporting.document.ranking_section import ranked_section
 
     return ranked_section(runs, store, measures, worst, slices)
-
-
-def _groups(runs: Sequence[StoredRun]) -> list[dict[str, StoredRun]]:
-    """Group the runs that can be compared, in the order in which they were given."""
-    groups: dict[object, dict[str, StoredRun]] = {}
-    for run in runs:
-        group = groups.setdefault((run.task, run.result_kind, _basis(run)), {})
-        if run.key in group:
-            raise InputError(f"the run {run.key} is given twice", remedy="name each run once")
-        group[run.key] = run
-    return list(groups.values())
-
-
-def _basis(run: StoredRun) -> object:
-    """Return what runs must share to be compared; whether their gold is the same is checked when it is read."""
-    return tuple(str(run.inputs.get(name)) for name in ("data", "split", "limit"))

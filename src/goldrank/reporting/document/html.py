@@ -39,13 +39,14 @@ def to_html(report: Report, theme: str = "auto", *, opened: bool = False) -> str
     from markupsafe import Markup
 
     scripts = [_file("shared", "page.js"), _file("templates", "report.js")]
-    if any(section.figures for section in report.sections):
+    summary = summarise(report.sections)
+    if any(section.figures for section in report.sections) or (summary is not None and summary.figures):
         scripts.insert(0, _plotly())
     # It runs before the page is rendered.
     first = _file("shared", "theme.js")
     return template.render(
         report=report,
-        summary=summarise(report.sections),
+        summary=summary,
         theme=theme,
         opened=opened,
         policy=_policy([first, *scripts]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from goldrank.analysis.across import TaskScores
 from goldrank.analysis.meta import families_by_name
 from goldrank.comparing import Comparison
 from goldrank.errors import counts
@@ -12,7 +13,6 @@ from goldrank.masked.scoring.level_scores import compare_readings, score_level
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores
 from goldrank.reporting.document import provenance
 from goldrank.reporting.document.sections import Section
-from goldrank.reporting.document.summary import headline_of
 from goldrank.reporting.figures.description import split_left_out
 from goldrank.reporting.figures.masked import FIGURES, MaskedRun
 from goldrank.reporting.text import formatting
@@ -67,7 +67,7 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
         quality=tuple(provenance.remarks(ordered, names)),
         conventions=tuple(masked_results.rules_lines(first)),
         commands=provenance.commands(ordered.values()),
-        headline=headline_of(compared[first.rules.profile]["mask"]),
+        headline=TaskScores.of_comparison(next(iter(runs.values())).task, compared[first.rules.profile]["mask"]),
     )
 
 

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from goldrank import stats
-from goldrank.errors import GoldrankError
+from goldrank.analysis.across import TaskScores
 from goldrank.reporting.document import provenance
-from goldrank.reporting.document.sections import Headline, HeadlineValue, Section
+from goldrank.reporting.document.sections import Section
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series, split_left_out
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.verdicts import measured_statement
 from goldrank.runs.run import Measures
-from goldrank.runs.stored_scores import distinct_names
+from goldrank.runs.stored_scores import compare_measured, distinct_names
 from goldrank.store import StoredRun
-from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.measurement import MeasuredValue, MeasurementTask
+from goldrank.tasks.measurement import MeasuredValue
 
 Pairs = Mapping[tuple[str, str], float]
 
@@ -30,7 +29,7 @@ def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Secti
     headlines = {key: next(iter(run.measured.values()))["value"] for key, run in runs.items()}
     ordered = {key: runs[key] for key in stats.best_first(headlines)}
     named = {names[key]: run for key, run in ordered.items()}
-    tested, why_not = _p_values(named)
+    tested, why_not = compare_measured(named)
     headline = next(iter(next(iter(named.values())).measured))
     values = {name: MeasuredValue(**run.measured[headline]) for name, run in named.items()}
     figures, left_out = split_left_out([_dots(named, headline)])
@@ -47,39 +46,8 @@ def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Secti
         quality=(*provenance.remarks(ordered, names), *why_not),
         conventions=tuple(_conventions(named, tested, measures.alpha)),
         commands=provenance.commands(ordered.values()),
-        headline=_headline(named, headline, tested, measures.alpha),
+        headline=TaskScores.of_measurements(next(iter(runs.values())).task, named, tested, measures),
     )
-
-
-def _headline(named: Mapping[str, StoredRun], metric: str, tested: Pairs, alpha: float) -> Headline:
-    """Return the headline of each run, and which runs the test of the task cannot tell from the best."""
-    leader, *others = named
-    values = {name: run.measured[metric] for name, run in named.items()}
-    return Headline(
-        metric,
-        "",
-        "higher",
-        {
-            name: HeadlineValue(
-                np.nan if of["value"] is None else float(of["value"]), _value(of), results.value_bounds(of)
-            )
-            for name, of in values.items()
-        },
-        leader if others else None,
-        frozenset(other for other in others if tested.get((leader, other), np.nan) > alpha),
-        f"the task's own paired test, Holm, α = {alpha:g}" if tested else "",
-    )
-
-
-def _p_values(named: Mapping[str, StoredRun]) -> tuple[Pairs, list[str]]:
-    """Return the p-values of all pairs after Holm, the better run first, or why there are none."""
-    if len(named) > 1 and any(run.predictions_checksum is None for run in named.values()):
-        return {}, ["The predictions were not stored, so the models could not be tested against each other."]
-    try:
-        task = find_task(next(iter(named.values())).task)
-        return (task.compare_all(named) if isinstance(task, MeasurementTask) else {}), []
-    except GoldrankError as error:
-        return {}, [f"The models could not be tested against each other: {error}."] if len(named) > 1 else []
 
 
 def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: float) -> Grid:

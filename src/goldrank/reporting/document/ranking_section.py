@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from goldrank.analysis import stored_data
-from goldrank.comparing import Comparison, compare_hits
-from goldrank.hits import Hits
-from goldrank.metrics import Metric, Profile
+from goldrank.analysis.across import TaskScores
+from goldrank.comparing import Comparison
 from goldrank.reporting.document import provenance
 from goldrank.reporting.document.query_examples import cases_of
 from goldrank.reporting.document.sections import Section
-from goldrank.reporting.document.summary import headline_of
 from goldrank.reporting.figures.comparison import NAMES, OF_ONE, make_figures
 from goldrank.reporting.figures.description import split_left_out
 from goldrank.reporting.text import comparison as wording
@@ -23,16 +19,9 @@ from goldrank.reporting.text import slices as slice_views
 from goldrank.reporting.text.grids import Grid
 from goldrank.reporting.text.verdicts import verdict_lines
 from goldrank.reporting.text.views import view_of
-from goldrank.runs.run import Measures, was_given_every_query
+from goldrank.runs.run import Measures
 from goldrank.runs.slice_sources import SliceChoice
-from goldrank.runs.stored_scores import (
-    choose_metrics,
-    choose_profile,
-    count_runs,
-    distinct_names,
-    refuse_different_gold,
-)
-from goldrank.scoring import best_first
+from goldrank.runs.stored_scores import compare_stored, distinct_names
 from goldrank.slices.attributes import Slice
 from goldrank.slices.results import SlicedComparison, SlicedScores, slice_comparison, slice_scores
 from goldrank.store import Store, StoredRun
@@ -46,19 +35,13 @@ def ranked_section(
     slices: SliceChoice = SliceChoice(),  # noqa: B008 - frozen
 ) -> Section:
     """Return the section of runs of one task with the same gold."""
-    profile = choose_profile(runs, measures.profile)
-    metrics = choose_metrics(runs, measures.metrics, profile, profile_was_given=measures.profile is not None)
-    hits, notes = count_runs(runs, profile, measures.conventions)
-    refuse_different_gold(runs, hits)
     base = next(iter(runs.values()))
-    if (only := slices.only_queries(base, store, base.gold())) is not None:
-        chosen = np.array([query in only for query in next(iter(hits.values())).queries], bool)
-        hits = {key: of_run.keep_queries(chosen) for key, of_run in hits.items()}
-        notes = [f"only the {len(only)} queries of {slices.only}", *notes]
+    only = slices.only_queries(base, store, base.gold())
     names = distinct_names(runs)
+    compared, hits, notes = compare_stored(runs, names, measures, only=only)
+    if only is not None:
+        notes = [f"only the {len(only)} queries of {slices.only}", *notes]
     named = {names[key]: of_run for key, of_run in hits.items()}
-    evaluated = [names[key] for key, run in runs.items() if was_given_every_query(run)]
-    compared = _compare(named, metrics, profile, measures, evaluated)
     scores = compared.scores
     sliced = _by_slice(compared, slices.shown(base, store, base.gold()))
     key_of = {name: key for key, name in names.items()}
@@ -68,9 +51,9 @@ def ranked_section(
     # The report on two runs does not mention groups of runs, which need three.
     shown = OF_ONE if len(runs) == 1 else [name for name in NAMES if len(runs) > 2 or name != "significance-groups"]
     figures, left_out = split_left_out(make_figures(compared, named, seconds=seconds, names=shown))
-    texts = stored_data.count_texts(store.texts(str(next(iter(runs.values())).inputs.get("data", ""))))
+    texts = stored_data.count_texts(store.texts(str(base.inputs.get("data", ""))))
     return Section(
-        task=next(iter(runs.values())).task,
+        task=base.task,
         kind="ranked",
         runs=provenance.origins(ordered, names),
         verdicts=(*verdict_lines(compared), *_slice_verdicts(sliced)),
@@ -92,24 +75,8 @@ def ranked_section(
             *([_how_tested(compared)] if len(runs) > 1 else []),
         ),
         commands=provenance.commands(ordered.values()),
-        headline=headline_of(compared),
+        headline=TaskScores.of_comparison(base.task, compared),
     )
-
-
-def _compare(
-    hits: Mapping[str, Hits], metrics: Sequence[Metric], profile: Profile, measures: Measures, evaluated: Sequence[str]
-) -> Comparison:
-    """Compare all pairs, best run first, exactly as `goldrank compare` does."""
-    compared = compare_hits(
-        hits,
-        metrics,
-        profile=profile,
-        evaluated=evaluated,
-        alpha=measures.alpha,
-        bootstrap=measures.bootstrap,
-        **measures.conventions,
-    )
-    return replace(compared, scores=best_first(compared.scores))
 
 
 def _by_slice(compared: Comparison, slices: Sequence[Slice]) -> SlicedComparison | SlicedScores | None:

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from goldrank.analysis.across import TaskScores
 from goldrank.errors import DataWarning, counts
 from goldrank.io.files import write_atomically
 from goldrank.presentation import Result
@@ -151,36 +152,6 @@ class RunOrigin:
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True)
-class HeadlineValue:
-    """The value of a run, as a number and as it is shown, with its interval."""
-
-    value: float
-    text: str
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Headline:
-    """The first metric of a section, by which the summary of a report shows its runs."""
-
-    metric: str
-    profile: str
-    """The conventions, in a word; empty for a measurement."""
-    direction: str
-    """``higher``, ``lower`` or ``neither`` is better."""
-    values: Mapping[str, HeadlineValue]
-    """By the name of the run, best first."""
-    leader: str | None
-    """The best of several runs that can be compared; None if no direction is better."""
-    alike: frozenset[str]
-    """The runs that the test of the section cannot tell from the leader."""
-    tested: str
-    """The test and its level; empty if there was none."""
-    broken: str = ""
-    """What is said first of broken runs; empty if there are none."""
-
-
 @dataclass(frozen=True, eq=False)
 class Section:
     """The results of comparable runs of one task."""
@@ -203,7 +174,8 @@ class Section:
     conventions: tuple[str, ...]
     commands: tuple[str, ...]
     """The command lines that created the runs."""
-    headline: Headline | None = None
+    headline: TaskScores | None = None
+    """The first metric, by which the summary of a report compares its runs."""
     palette: Mapping[str, int] = field(default_factory=dict)
     """The number of the look of each run, the same in all sections that show its model."""
 
@@ -222,8 +194,8 @@ class Section:
 
 
 def as_json(section: Section) -> dict[str, Any]:
-    """Return the section as JSON data, without its figures, which each client renders itself."""
-    names = [entry.name for entry in fields(Section) if entry.name != "figures"]
+    """Return the section as JSON data, without per-query scores and figures, which each client renders itself."""
+    names = [entry.name for entry in fields(Section) if entry.name not in ("figures", "headline")]
     content: dict[str, Any] = {name: plain(getattr(section, name)) for name in names}
     return content | {"palette": {name: colour_name(number) for name, number in section.palette.items()}}
 

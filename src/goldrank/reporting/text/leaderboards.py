@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from goldrank.analysis.across import compare_tasks, leaderboard_tasks
 from goldrank.analysis.worst_queries import Miss, worst_queries
-from goldrank.reporting.text import comparison, formatting, results
+from goldrank.reporting.text import across, comparison, formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.verdicts import measured_statement, verdicts
 from goldrank.reporting.text.views import View
-from goldrank.runs.run import Leaderboard, Leaderboards, MeasurementLeaderboard, RankingLeaderboard
+from goldrank.runs.run import Leaderboard, Leaderboards, MeasurementLeaderboard, Measures, RankingLeaderboard
+from goldrank.scoring import Bootstrap
 from goldrank.store import ResultKind
 
 _HEADINGS = ["task", "key", "model", "metric", "value", "low", "high", "queries", "profile", "conventions"]
@@ -53,14 +55,31 @@ def board_verdict(board: Leaderboard) -> str:
 def leaderboards_view(boards: Leaderboards, worst: int = 0) -> View:
     """Return the leaderboards of a run in all their forms."""
     views = [leaderboard_view(board, worst) for board in boards]
+    summary = across_view(boards)
+    of_all = [] if summary is None else [summary]
     return View(
-        lambda: {"store": boards.store.where, "tasks": [view.content() for view in views]},
+        lambda: {
+            "store": boards.store.where,
+            "tasks": [view.content() for view in views],
+            "across": None if summary is None else summary.content(),
+        },
         lambda: [_HEADINGS, *(row for view in views for row in view.rows()[1:])],
-        lambda: [grid for view in views for grid in view.grids()],
+        lambda: [grid for view in [*views, *of_all] for grid in view.grids()],
         lambda: [text for view in views for text in view.lead()],
-        tail=lambda: [text for view in views for text in view.tail()],
         schema="run",
+        tail=lambda: [text for view in [*views, *of_all] for text in (view.tail() or view.lead())],
     )
+
+
+def across_view(boards: Leaderboards) -> View | None:
+    """Return the models across tasks in all forms; None if there are not two models on two tasks."""
+    if len(boards) < 2 or max(len(board.outcomes) for board in boards) < 2:
+        return None
+    scored = [board.comparison for board in boards if isinstance(board, RankingLeaderboard)]
+    alpha = scored[0].alpha if scored else Measures().alpha
+    how = next(iter(scored[0].scores.values())).bootstrap if scored else Bootstrap()
+    result = compare_tasks(leaderboard_tasks(boards, Measures(bootstrap=how)), alpha=alpha, bootstrap=how)
+    return across.view(result)
 
 
 def _ranking_grids(board: RankingLeaderboard, worst: int) -> list[Grid]:

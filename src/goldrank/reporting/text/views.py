@@ -107,6 +107,7 @@ def view_rows(rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid], schem
 
 
 _MODULES = {
+    "AcrossComparison": "across",
     "Audit": "audit",
     "Baseline": "gate",
     "Comparison": "comparison",

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from goldrank.errors import InputError, shorten
 from goldrank.reporting.document.content import content_of
 from goldrank.reporting.document.sections import Section, as_json
+from goldrank.reporting.document.summary import Summary, summarise
 from goldrank.reporting.document.summary import as_json as summary_json
-from goldrank.reporting.document.summary import summarise
 from goldrank.reporting.text.results import plain
 from goldrank.reporting.text.slices import score_grids, slice_json
 from goldrank.reporting.text.views import view_of
@@ -53,7 +53,7 @@ def compare(
         )
         summary = summarise(sections)
         return {
-            "summary": None if summary is None else summary_json(summary),
+            "summary": None if summary is None else _summary(summary, theme),
             "sections": [_section(section, theme) for section in sections],
         }
 
@@ -88,6 +88,13 @@ def scores_by_slice(explorer: Explorer, key: Keys, options: ScoringParameters, b
         return content
 
     return Json(explorer.reader.cached(runs.values(), ("by slice", options.identity, by), compute))
+
+
+def _summary(summary: Summary, theme: ThemeName) -> dict[str, Any]:
+    content: dict[str, Any] = plain(
+        {**summary_json(summary), "figures": [render_figure(figure, theme) for figure in summary.figures]}
+    )
+    return content
 
 
 def _section(section: Section, theme: ThemeName) -> dict[str, Any]:

@@ -119,6 +119,7 @@ function renderSummary(summary) {
     { class: "section" },
     summary.verdict ? h("div", { class: "verdict" }, h("p", {}, bdi(summary.verdict))) : null,
     gridTable(summary.table, { palette: summary.palette }),
+    summary.figures.length ? h("div", { class: "figures" }, summary.figures.map(figure)) : null,
   );
 }
 
