@@ -416,7 +416,7 @@ def _compare(result: AcrossComparison, tasks: Sequence[TaskScores], models: Sequ
     # The values of `score` are added up as they are.
     means = [math.fsum(task.values[model].value for task in tasks) / len(tasks) for model in models]
     order = sorted(range(len(models)), key=lambda at: -compared.means[at])
-    places = {at: 1 + sum(other > compared.means[at] for other in compared.means) for at in order}
+    places = {at: 1 + int((compared.means > compared.means[at]).sum()) for at in order}
     standings = tuple(
         Standing(
             models[at],
