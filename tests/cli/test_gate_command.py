@@ -76,7 +76,7 @@ def test_a_baseline_finds_its_gold_and_gives_the_numbers_of_the_run(folder, caps
         (["qrels.txt", "main.run", "bad.run", "--margin", "-1"], "not a number from 0 up"),
         (["qrels.txt", "main.run", "bad.run", "--margin", "ndcg@5=0.1"], "ndcg@5, which is not checked"),
         (["qrels.txt", "main.run", "bad.run", "--fail-under", "0.5"], "names no metric"),
-        (["qrels.txt", "main.run", "bad.run", "--slice", "language"], "no attributes"),
+        (["qrels.txt", "main.run", "bad.run", "--slice", "language"], "no attribute of queries 'language'"),
         (["qrels.txt", "main.run", "bad.run", "--store", "x"], "--store has no effect"),
         (["qrels.txt", "main.run", "bad.run", "--junit", "none/x.xml"], "the folder does not exist"),
         (["no-key-0000", "other-key-1111"], "no-key-0000"),
@@ -136,6 +136,16 @@ def test_text_of_users_cannot_break_junit_annotations_or_markdown(folder, capsys
     assert line.startswith("::error title=goldrank%3A worse::50%25%0A::error::x<img> is worse than main")
     assert main(["gate", "qrels.txt", "main.run", name, "-M", "mrr", "--format", "markdown"]) == 1
     assert "<img>" not in capsys.readouterr().out.split("<details>")[0]
+
+
+def test_slices_of_a_file_are_checked_with_all_queries(folder, capsys):
+    rows = "".join(f"q{number},{'de' if number % 2 else 'en'}\n" for number in range(80))
+    (folder / "queries.csv").write_text(f"query,language\n{rows}")
+    words = ["gate", "qrels.txt", "main.run", "bad.run", "-M", "mrr", "--slices", "queries.csv"]
+    for more in ([], ["--slice", "language"]):
+        assert main([*words, *more, "--format", "json"]) == 1
+        content = json.loads(capsys.readouterr().out)
+        assert sorted(check["slice"] for check in content["checks"]) == ["", "language=de", "language=en"]
 
 
 def test_a_sequential_gate_reads_the_first_queries(folder, capsys):

@@ -100,8 +100,6 @@ def _decide(args: argparse.Namespace) -> GateResult:
     how: dict[str, Any] = {
         "margin": _parse_margin(args.margin),
         "fail_under": _parse_pairs(args.fail_under or [], "--fail-under"),
-        "slices": args.slices,
-        "slice": args.slice,
         "sequential": args.sequential,
         "planned": args.planned,
         "alpha": args.alpha,
@@ -115,7 +113,7 @@ def _decide(args: argparse.Namespace) -> GateResult:
         baseline = read_baseline(base)
     if not gold and (baseline is None or stored_runs.is_key(new)):
         options.refuse_unused(args, ["gold_format", "run_format", "corpus"], "on stored runs")
-        return gate(baseline or base, new, args.metric, store=args.store, **how)
+        return gate(baseline or base, new, args.metric, store=args.store, slices=args.slices, slice=args.slice, **how)
     options.refuse_unused(args, ["store"], "on files")
     args.gold = gold[0] if gold else str(baseline and baseline.find_gold())
     args.runs = [new] if baseline else [base, new]
@@ -123,11 +121,13 @@ def _decide(args: argparse.Namespace) -> GateResult:
     names = run_names(args.runs)
     runs = [options.read_run(args, path) for path in names.values()]
     shown = (baseline.name if baseline else next(iter(names)), list(names)[-1])
+    gold_table = options.read_gold(args)
     return gate(
         baseline or runs[0],
         runs[-1],
         args.metric,
-        gold=options.read_gold(args),
+        gold=gold_table,
+        slices=slice_options.read_slices(args, gold_table) or None,
         corpus=options.read_corpus(args),
         names=shown,
         **how,

@@ -32,7 +32,7 @@ from goldrank.scoring import (
     resolve_conventions,
     score_counted,
 )
-from goldrank.slices import Attributes, make_slices, read_attributes
+from goldrank.slices import Attributes, Slice, make_slices, read_attributes
 from goldrank.store import Store
 
 BASE, NEW = "base", "new"
@@ -172,8 +172,8 @@ def gate(
         gold: The gold, unless both runs are stored or the baseline names its gold file.
         margin: By how much a metric may be worse; one for all metrics, or a mapping.
         fail_under: The smallest value that a metric must have on these queries (the largest where lower is better).
-        slices: Attributes of queries, as a file, records or a data frame with a row per query: every metric is checked
-            on all queries and on each slice of enough queries.
+        slices: Attributes of queries, as a file, records or a data frame with a row per query, or a tuple of slices:
+            every metric is checked on all queries and on each slice of enough queries.
         slice: The attributes to cut the queries by; by default all of *slices*.
         sequential: Use tests that are valid however often they are repeated while queries are added. The new run may
             answer only the first queries of the gold.
@@ -262,9 +262,12 @@ def _cut(
         if names is not None:
             raise InputError("there are no attributes of queries to cut by", remedy="give them with slices")
         return {"": queries}, ()
-    known = attributes if isinstance(attributes, Attributes) else read_attributes(attributes)
-    known.refuse_unknown(queries)
-    slices = make_slices(known, queries, [names] if isinstance(names, str) else names)
+    if isinstance(attributes, tuple) and all(isinstance(part, Slice) for part in attributes):
+        slices: tuple[Slice, ...] = attributes
+    else:
+        known = attributes if isinstance(attributes, Attributes) else read_attributes(attributes)
+        known.refuse_unknown(queries)
+        slices = make_slices(known, queries, [names] if isinstance(names, str) else names)
     small = [f"{part} ({counts(len(part), 'query', 'queries')})" for part in slices if part.too_small]
     notes = (f"Not checked, because of too few queries: {', '.join(small)}.",) if small else ()
     return {"": queries, **{str(part): part.queries for part in slices if not part.too_small}}, notes
