@@ -29,6 +29,7 @@ CELLS = {
     "score_hits": 'gr.score_hits(first.hits(gold), "mrr", bootstrap=quick)',
     "compare": 'gr.compare(gold, {"first": first, "second": second}, "mrr", bootstrap=quick)',
     "compare_hits": 'gr.compare_hits({"a": first.hits(gold), "b": second.hits(gold)}, "mrr", bootstrap=quick)',
+    "diff": "gr.diff(first, second, bootstrap=quick)",
     "rbo": "gr.rbo(first, second, bootstrap=quick)",
     "explain": 'gr.explain("ndcg@10", profile="trec_eval")',
     "evaluate": 'gr.evaluate("random:8", "wines", metrics="mrr", limit=5)',

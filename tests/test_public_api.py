@@ -18,7 +18,7 @@ CALLS = {
     "compare": ["compare", "compare_hits", "compare_across"],
     "gate": ["gate"],
     "baseline": ["save_baseline"],
-    "rbo": ["rbo"],
+    "diff": ["diff", "rbo"],
     "explain": ["explain"],
     "similarity": ["similarity"],
     "index": ["build_index", "open_index"],

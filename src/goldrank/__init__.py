@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from goldrank.analysis.audit import Audit, audit
     from goldrank.analysis.explanation import Explanation, explain
     from goldrank.analysis.meta import MetaResult, meta
+    from goldrank.analysis.rank_diff import Diff, diff
     from goldrank.analysis.rank_overlap import RankOverlap, rbo
     from goldrank.analysis.sensitivity import Sensitivity, sensitivity
     from goldrank.baselines import Baseline
@@ -55,6 +56,7 @@ _HOMES = {
     "goldrank.index.folder": ("build_index", "open_index"),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
     "goldrank.analysis.meta": ("MetaResult", "meta"),
+    "goldrank.analysis.rank_diff": ("Diff", "diff"),
     "goldrank.analysis.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.schemas": ("load_schema",),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
@@ -84,6 +86,7 @@ __all__ = [
     "Comparison",
     "Conventions",
     "DataWarning",
+    "Diff",
     "Evaluation",
     "Explanation",
     "GateResult",
@@ -118,6 +121,7 @@ __all__ = [
     "compare",
     "compare_across",
     "compare_hits",
+    "diff",
     "evaluate",
     "exact_hits",
     "explain",

@@ -22,7 +22,7 @@ def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_pa
 
 SCORING_PAGES = (
     "guide/scoring.md", "guide/comparing.md", "guide/gate.md", "guide/conventions.md", "guide/output.md",
-    "guide/agents.md", "guide/slices.md",
+    "guide/agents.md", "guide/slices.md", "guide/diff.md",
 )  # fmt: skip
 TASK_PAGES = (
     "guide/tasks.md", "guide/collections.md", "guide/store.md", "guide/evaluators.md", "guide/meta.md",

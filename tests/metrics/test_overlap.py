@@ -1,7 +1,6 @@
 """Rank-biased overlap and compatibility: the definitions as plain sums, bounds, ties and the ideal ranking."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import goldrank as gr
-from goldrank.cli.main import main
 from profiles import examples
 
 LISTS = st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1, max_size=8)
@@ -95,30 +93,6 @@ def test_queries_of_one_run_only_are_counted_and_two_runs_without_a_common_query
 def test_the_depth_cuts_both_rankings():
     deep = gr.rbo(ranked("abcd"), ranked("abdc"), depth=2)
     assert deep.values.tolist() == gr.rbo(ranked("ab"), ranked("ab")).values.tolist()
-
-
-@pytest.mark.parametrize("look", ["table", "json", "csv", "markdown"])
-def test_the_command_shows_every_pair_and_what_was_left_out(tmp_path, capsys, look):
-    for name, extra in (("a", ""), ("b", "q2 Q0 d1 1 1 x\n"), ("c", "")):
-        first, second = ("1 2", "2 1") if name != "c" else ("2 0", "1 1")
-        (tmp_path / f"{name}.run").write_text(f"q Q0 d1 {first} x\nq Q0 d2 {second} x\n{extra}")
-    paths = [str(tmp_path / f"{name}.run") for name in "abc"]
-    assert main(["rbo", *paths, "-p", "0.5", "--format", look]) == 0
-    out = capsys.readouterr().out
-    if look == "json":
-        result = json.loads(out)["pairs"]
-        assert [(entry["a"], entry["b"]) for entry in result] == [("a", "b"), ("a", "c"), ("b", "c")]
-        assert result[0]["rbo"]["mean"] == 1.0
-        assert result[0]["only_second"] == 1
-    elif look == "csv":
-        assert out.splitlines()[1].startswith("a,b,1.0,")
-    else:
-        assert "1.0000" in out
-        assert "a, b: 1 queries that only b has results for are left out." in out
-    assert main(["rbo", *paths, "--per-query", "--format", look]) == 0
-    assert "q" in capsys.readouterr().out
-    assert main(["rbo", paths[0]]) == 2
-    assert "two runs or more" in capsys.readouterr().err
 
 
 GOLD = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 2), min_size=1)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from goldrank import stats
-from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.hits import Floats, Ints, Run
+from goldrank.analysis.alignment import Alignment, align, count_to_depth
+from goldrank.errors import InputError
+from goldrank.hits import Floats
 from goldrank.metrics.overlap import RankBiasedOverlap, rank_biased_overlap
-from goldrank.ordering import SCORE_READINGS
 from goldrank.presentation import Result
-from goldrank.scoring import Bootstrap, as_run
+from goldrank.scoring import Bootstrap
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,55 +101,25 @@ def rbo(
     >>> rbo({"q1": {"a": 2, "b": 1}}, {"q1": {"c": 2, "d": 1}}).mean
     0.0
     """
+    refuse_persistence(p)
+    aligned = align(first, second, depth=depth, scores=scores)
+    overlap = aligned_overlap(aligned, p)
+    left_out = (len(aligned.only[0]), len(aligned.only[1]))
+    return RankOverlap(
+        p, depth, aligned.queries, overlap.extrapolated, overlap.low, overlap.residual, left_out, bootstrap
+    )
+
+
+def refuse_persistence(p: float) -> None:
+    """Raise InputError unless *p* is a persistence."""
     if not 0 < p < 1:
         raise InputError(f"the persistence p={p:g} is not between 0 and 1", remedy="give one such as 0.9")
-    if depth is not None and depth < 1:
-        raise InputError(f"the depth {depth} is not a rank", remedy="give a whole number of at least 1")
-    if scores is not None and scores not in SCORE_READINGS:
-        raise unknown_name("value of scores", scores, SCORE_READINGS, f"one of {', '.join(SCORE_READINGS)}")
-    runs = [as_run(first), as_run(second)]
-    for run, name in zip(runs, ("the first run", "the second run"), strict=True):
-        if scores is None:
-            run.order.refuse(name)
-    rankings = [_rankings(run.ordered_by(scores or "similarity")) for run in runs]
-    common = [query for query in rankings[0] if query in rankings[1]]
-    if not common:
-        names = [shorten(next(iter(ranking), "")) for ranking in rankings]
-        raise InputError(
-            f"the two runs have no query in common (the first has {names[0]}, the second {names[1]})",
-            remedy="check that both use the same query ids",
-        )
-    overlaps = [_overlap(rankings[0][query], rankings[1][query], p, depth) for query in common]
-    return RankOverlap(
-        p,
-        depth,
-        common,
-        np.array([overlap.extrapolated for overlap in overlaps]),
-        np.array([overlap.low for overlap in overlaps]),
-        np.array([overlap.residual for overlap in overlaps]),
-        (len(rankings[0]) - len(common), len(rankings[1]) - len(common)),
-        bootstrap,
-    )
 
 
-def _rankings(run: Run) -> dict[str, dict[str, float]]:
-    """Return the validated rankings of the queries that have results."""
-    return {query: ranking for query, ranking in Run.from_columns(run.columns).to_dict().items() if ranking}
-
-
-def _overlap(first: dict[str, float], second: dict[str, float], p: float, depth: int | None) -> RankBiasedOverlap:
-    ranks = [_tied_ranks(ranking, depth) for ranking in (first, second)]
-    shared = [item for item in ranks[0] if item in ranks[1]]
-    whole = [np.array(list(rank.values()), np.int64) for rank in ranks]
-    both = [np.array([rank[item] for item in shared], np.int64) for rank in ranks]
-    return rank_biased_overlap(whole[0], whole[1], (both[0], both[1]), p)
-
-
-def _tied_ranks(ranking: dict[str, float], depth: int | None) -> dict[str, int]:
-    """Return the rank of each item from 1, best first; items of equal score share the rank of the first of them."""
-    items = sorted(ranking, key=lambda item: (ranking[item], item), reverse=True)[:depth]
-    scores: Floats = np.array([ranking[item] for item in items])
-    starts: Ints = np.maximum.accumulate(
-        np.where(np.diff(scores, prepend=np.inf) != 0, np.arange(1, len(items) + 1), 0)
-    )
-    return dict(zip(items, starts.tolist(), strict=True))
+def aligned_overlap(aligned: Alignment, p: float) -> RankBiasedOverlap:
+    """Compute the rank-biased overlap of each query of two aligned runs."""
+    a, b = aligned.sides
+    lengths = np.maximum(a.sizes, b.sizes)
+    both = count_to_depth(aligned.common_query, aligned.common_rank, lengths)
+    each = [count_to_depth(side.query, side.rank, lengths) for side in (a, b)]
+    return rank_biased_overlap((a.sizes, b.sizes), (each[0], each[1], both), p)

@@ -11,7 +11,7 @@ from goldrank.baselines import is_baseline, read_baseline
 from goldrank.cli import options, slice_options, stored_runs
 from goldrank.errors import GoldrankError, InputError
 from goldrank.gating import MARGIN, GateResult
-from goldrank.io.files import run_names, write_atomically
+from goldrank.io.files import is_stored_key, run_names, write_atomically
 from goldrank.reporting.text.gate import to_annotations, to_junit, to_markdown, view
 from goldrank.runs.gate import gate
 
@@ -111,7 +111,7 @@ def _decide(args: argparse.Namespace) -> GateResult:
     baseline = None
     if is_baseline(base) or (not gold and Path(base).exists()):
         baseline = read_baseline(base)
-    if not gold and (baseline is None or stored_runs.is_key(new)):
+    if not gold and (baseline is None or is_stored_key(new)):
         options.refuse_unused(args, ["gold_format", "run_format", "corpus"], "on stored runs")
         return gate(baseline or base, new, args.metric, store=args.store, slices=args.slices, slice=args.slice, **how)
     options.refuse_unused(args, ["store"], "on files")

@@ -23,7 +23,7 @@ COMMANDS = {
     "compare": "compare runs by paired significance tests",
     "gate": "decide whether a run is worse than another: exit 0 no, 1 yes, 3 cannot tell",
     "baseline": "save the scores of a run, for goldrank gate",
-    "rbo": "compute the rank-biased overlap of runs, without gold",
+    "diff": "show what differs between two runs or indexes, without gold",
     "explain": "explain a metric: formula, variants, and the tools that print it",
     "list": "list tasks, models, metrics, profiles and other names",
     "similarity": "compare texts by all similarity measures",
@@ -202,7 +202,7 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
-    if name in ("score", "compare", "gate", "baseline", "rbo", "explain", "list"):
+    if name in ("score", "compare", "gate", "baseline", "diff", "explain", "list"):
         # These commands multiply no large matrices; starting the threads of BLAS would cost more than it saves.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")

@@ -20,8 +20,9 @@ from mcp.server.stdio import stdio_server
 
 import goldrank
 from goldrank import progress
-from goldrank.cli import printing, stored_runs
+from goldrank.cli import printing
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.io.files import is_stored_key
 from goldrank.metrics import CHOICES
 from goldrank.redaction import redact
 from goldrank.reporting.text.comparison import TESTS
@@ -255,7 +256,7 @@ class Tools:
 
 def _checked_key(key: str) -> str:
     """Return the key of a stored run. A file of that name, which a command would read instead, is refused."""
-    if not stored_runs.is_key(key):
+    if not is_stored_key(key):
         raise InputError(f"{shorten(key)} is not the key of a stored run", remedy="see the tool runs_list")
     return key
 

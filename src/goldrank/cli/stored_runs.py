@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldrank.cli import options, printing
 from goldrank.errors import InputError, UnknownNameError, shorten
-from goldrank.io.files import run_names
+from goldrank.io.files import is_stored_key, run_names
 from goldrank.io.labels import refuse_shared_names
 
 if TYPE_CHECKING:
     from goldrank.analysis.profile_differences import Reason
     from goldrank.metrics import Metric, Profile
     from goldrank.store import Store, StoredRun
-
-_KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(~[0-9]+)?")
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -61,10 +58,10 @@ def are_keys(args: argparse.Namespace) -> bool:
         InputError: Only the first argument may be a key, or an option is given that needs files.
     """
     args.gold, *args.runs = expand_tasks(args, [args.gold, *args.runs])
-    if args.task is None and not is_key(args.gold):
+    if args.task is None and not is_stored_key(args.gold):
         return False
     for other in args.runs:
-        if not is_key(other):
+        if not is_stored_key(other):
             raise InputError(
                 f"there is no file {shorten(args.gold)}, and {shorten(other)} cannot be the key of a stored run",
                 remedy="give GOLD and run files, or keys of stored runs only (goldrank runs list)",
@@ -78,17 +75,12 @@ def are_keys(args: argparse.Namespace) -> bool:
     return True
 
 
-def is_key(argument: str) -> bool:
-    """Return True if an argument is written like the key of a stored run, and no file has that name."""
-    return _KEY.fullmatch(argument) is not None and not Path(argument).exists()
-
-
 def refuse_no_runs(args: argparse.Namespace) -> None:
     """Raise InputError if there is no run, or a metric in the place of a run as in ir_measures, or a key."""
     if not args.runs:
         raise InputError("no run is given", remedy="give run files after the gold")
     for run in args.runs:
-        if is_key(run) and Path(args.gold).exists():
+        if is_stored_key(run) and Path(args.gold).exists():
             raise InputError(
                 f"there is no run file {shorten(run)}, and keys of stored runs cannot be mixed with files",
                 remedy="give files only, or keys only; goldrank runs export writes a stored run to a file",
@@ -107,13 +99,13 @@ def find(args: argparse.Namespace) -> dict[str, StoredRun]:
     store = Store.open(args.store)
     runs: dict[str, StoredRun] = {}
     for key in (args.gold, *args.runs):
-        run = _get(store, key)
+        run = get(store, key)
         if run.key in runs:
             raise InputError(f"the run {run.key} is given twice", remedy="name each run once")
         runs[run.key] = run
     models = {run.model for run in runs.values()}
     if args.task is None:
-        named = [_get(store, spec) for spec in options.labels(args).values() if spec not in models]
+        named = [get(store, spec) for spec in options.labels(args).values() if spec not in models]
         runs |= {run.key: run for run in named if run.key not in runs}
     return runs
 
@@ -141,11 +133,13 @@ def name_files(args: argparse.Namespace) -> dict[str, str]:
     return options.labelled(run_names(args.runs), labels)
 
 
-def _get(store: Store, key: str) -> StoredRun:
+def get(store: Store | str | None, key: str) -> StoredRun:
+    """Load a stored run; *key* may also have been meant as the name of a file."""
+    from goldrank.store import Store
+
     try:
-        return store.get(key)
+        return Store.open(store).get(key)
     except UnknownNameError as error:
-        # The user may have meant a file.
         raise UnknownNameError(
             f"there is no file and no stored run {shorten(key)}", where=error.where, remedy=error.remedy
         ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -309,6 +310,14 @@ def parse_corpus(text: str) -> int | frozenset[str]:
     if not ids:
         raise InputError("the corpus file has no ids", where=text, remedy="write one item id per line")
     return ids
+
+
+_KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(~[0-9]+)?")
+
+
+def is_stored_key(argument: str) -> bool:
+    """Return True if an argument may be the key of a stored run: it is written like one, and no file has that name."""
+    return _KEY.fullmatch(argument) is not None and not Path(argument).exists()
 
 
 def run_names(paths: Iterable[str]) -> dict[str, str]:

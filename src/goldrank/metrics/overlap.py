@@ -12,28 +12,28 @@ from goldrank.metrics.definition import Definition, Parameter, Values, register
 from goldrank.metrics.placement import Placement
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RankBiasedOverlap:
-    """The rank-biased overlap of two rankings of which only the top is known."""
+    """The rank-biased overlap of pairs of rankings of which only the top is known, one value per pair."""
 
-    extrapolated: float
+    extrapolated: Floats
     """RBO_ext: assumes that the agreement stays the same below the known part."""
-    low: float
+    low: Floats
     """RBO_min: assumes that the rankings have nothing in common below."""
-    residual: float
+    residual: Floats
     """RBO_res: how much higher than ``low`` it is if the rankings agree below."""
 
 
-def rank_biased_overlap(first: Ints, second: Ints, shared: tuple[Ints, Ints], p: float) -> RankBiasedOverlap:
-    """Compute the rank-biased overlap of two rankings, which may differ in length [1]_.
+def rank_biased_overlap(sizes: tuple[Ints, Ints], counts: tuple[Ints, Ints, Ints], p: float) -> RankBiasedOverlap:
+    """Compute the rank-biased overlap of pairs of rankings, which may differ in length [1]_.
 
     Items with equal scores share the rank of the first of them, so that a prefix contains all of a tie or none of it:
     the agreement at depth d is 2 |common| / (|prefix of the first| + |prefix of the second|).
 
     Args:
-        first: The ranks of the items of the first ranking, from 1, ascending.
-        second: The same of the second ranking.
-        shared: The ranks of the common items in the first ranking, and those in the second.
+        sizes: The lengths of the first and of the second ranking of each pair, at least 1.
+        counts: For each depth from 1 to the longer length, one pair after the other: how many items of the first
+            ranking, of the second ranking and of both rankings have at most this rank.
         p: The persistence, above 0 and below 1: the probability that a reader goes on to the next rank.
 
     References:
@@ -41,33 +41,31 @@ def rank_biased_overlap(first: Ints, second: Ints, shared: tuple[Ints, Ints], p:
            Information Systems 28 (2010), equations 11, 28, 30 and 32.
 
     >>> same = np.arange(1, 4)
-    >>> rank_biased_overlap(same, same, (same, same), 0.5).extrapolated
-    1.0
+    >>> rank_biased_overlap((np.array([3]), np.array([3])), (same, same, same), 0.5).extrapolated.tolist()
+    [1.0]
     """
-    short, long = sorted((len(first), len(second)))
-    if not short:
-        return RankBiasedOverlap(0.0, 0.0, 1.0)
-    depth = np.arange(1, long + 1)
-    prefixes = [np.maximum(np.searchsorted(ranks, depth, side="right"), depth) for ranks in (first, second)]
-    common = np.searchsorted(np.sort(np.maximum(*shared)), depth, side="right")
-    agreement = 2.0 * common / (prefixes[0] + prefixes[1])
+    short, long = np.minimum(*sizes), np.maximum(*sizes)
+    starts = np.concatenate(([0], np.cumsum(long)))[:-1]
+    depth = np.arange(len(counts[2])) - np.repeat(starts, long) + 1
+    agreement = 2.0 * counts[2] / (np.maximum(counts[0], depth) + np.maximum(counts[1], depth))
     overlap = agreement * depth
-    weights = np.power(p, depth)
-    at_short, at_long = float(overlap[short - 1]), float(overlap[-1])
-    beyond = np.where(depth > short, at_short * (depth - short) / (short * depth), 0.0)
-    seen = (1.0 - p) / p * float(np.sum((agreement + beyond) * weights))
-    extrapolated = seen + ((at_long - at_short) / long + at_short / short) * p**long
-    low = (1.0 - p) / p * (float(np.sum((overlap - at_long) * weights / depth)) - at_long * math.log1p(-p))
-    return RankBiasedOverlap(min(extrapolated, 1.0), low, _residual(short, long, at_long, p))
+    weights = np.power(p, np.arange(1, int(long.max()) + 1))[depth - 1]
+    at_short, at_long = overlap[starts + short - 1], overlap[starts + long - 1]
+    below = np.maximum(depth - np.repeat(short, long), 0) * np.repeat(at_short / short, long) / depth
+    seen = (1.0 - p) / p * np.add.reduceat((agreement + below) * weights, starts)
+    extrapolated = seen + ((at_long - at_short) / long + at_short / short) * np.power(p, long)
+    missing = np.add.reduceat((agreement - np.repeat(at_long, long) / depth) * weights, starts)
+    low = (1.0 - p) / p * (missing - at_long * math.log1p(-p))
+    return RankBiasedOverlap(np.minimum(extrapolated, 1.0), low, _residual(short, long, at_long, p))
 
 
-def _residual(short: int, long: int, overlap: float, p: float) -> float:
-    full = math.ceil(long + short - overlap)
-    depth = np.arange(1, full + 1)
-    table = np.concatenate(([0.0], np.cumsum(np.power(p, depth) / depth)))
+def _residual(short: Ints, long: Ints, overlap: Floats, p: float) -> Floats:
+    full = np.ceil(long + short - overlap).astype(np.int64)
+    table = _table(p, int(full.max()))
     inner = short * (table[full] - table[short]) + long * (table[full] - table[long])
     inner += overlap * (-math.log1p(-p) - table[full])
-    return max(float(p**short + p**long - p**full - (1.0 - p) / p * inner), 0.0)
+    powers = np.power(p, short) + np.power(p, long) - np.power(p, full)
+    return np.maximum(powers - (1.0 - p) / p * inner, 0.0)
 
 
 def _persistence(default: float) -> Parameter:
@@ -171,7 +169,7 @@ register(
         parameters=(_persistence(0.9),),
         expected=False,
         cite="Webber, Moffat & Zobel, 2010",
-        notes="The ideal ranking is that of `compat`. Two runs are compared without gold by `goldrank rbo` and "
+        notes="The ideal ranking is that of `compat`. Two runs are compared without gold by `goldrank diff` and "
         "`goldrank.rbo`.",
     )
 )

@@ -111,6 +111,7 @@ _MODULES = {
     "Audit": "audit",
     "Baseline": "gate",
     "Comparison": "comparison",
+    "Diff": "diff",
     "Explanation": "explanation",
     "FaissFile": "index",
     "GateResult": "gate",
