@@ -8,7 +8,7 @@ pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 
 from goldrank.cli.main import main
 from goldrank.store import Store
-from web.stores import GOLD, HOSTILE, RUNS, client, key_of, measured, ranked
+from web.stores import GOLD, HOSTILE, QUERIES, RUNS, client, key_of, measured, ranked
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,22 @@ def test_the_comparison_has_the_numbers_of_the_command_at_its_own_number_of_resa
     assert [f"{broken} {sentence}" for sentence in others] == sentences
     assert section["figures"]
     assert all(figure["plotly"]["data"] for figure in section["figures"])
+
+
+def test_the_diff_of_two_runs_is_that_of_the_command(store, api, capsys):
+    keys = [key_of(store, "wines", model) for model in ("good", "bad")]
+    capsys.readouterr()
+    assert main(["diff", *keys, "--format", "json", "--worst", "50", "--store", store.where]) == 1
+    shown = api("diff", key=keys)
+    assert shown == json.loads(capsys.readouterr().out)
+    (pair,) = shown["pairs"]
+    assert (pair["only_a"], pair["only_b"]) == (["<b>q4"], ["q3"])
+    assert pair["most_changed"][0]["text"] == QUERIES[0].text
+    assert "two runs" in api("diff", 400, key=keys[:1])["error"]
+    assert api("diff", 404, key=[keys[0], "none"])["error"]
+    assert api("diff", 422, key=keys, depth=0)["where"] == "depth"
+    measurement = key_of(store, "sts", "good")
+    assert "no rankings" in api("diff", 400, key=[keys[0], measurement])["error"]
 
 
 def test_values_of_single_queries_are_those_of_the_whole_run(store, api):

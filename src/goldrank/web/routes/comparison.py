@@ -7,17 +7,28 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from goldrank.analysis.rank_diff import diff
 from goldrank.errors import InputError, shorten
 from goldrank.reporting.document.content import content_of
 from goldrank.reporting.document.sections import Section, as_json
 from goldrank.reporting.document.summary import Summary, summarise
 from goldrank.reporting.document.summary import as_json as summary_json
+from goldrank.reporting.text.diff import diffs_view
 from goldrank.reporting.text.results import plain
 from goldrank.reporting.text.slices import score_grids, slice_json
 from goldrank.reporting.text.views import view_of
 from goldrank.runs.slice_sources import SliceChoice
 from goldrank.slices.results import slice_scores
-from goldrank.web.dependencies import Attribute, Explorer, Keys, ScoringParameters, SliceName, Theme, ThemeName
+from goldrank.web.dependencies import (
+    LARGEST_CUTOFF,
+    Attribute,
+    Explorer,
+    Keys,
+    ScoringParameters,
+    SliceName,
+    Theme,
+    ThemeName,
+)
 from goldrank.web.responses import ERRORS, Json
 from goldrank.web.routes.figures import render_figure
 
@@ -95,6 +106,27 @@ def _summary(summary: Summary, theme: ThemeName) -> dict[str, Any]:
         {**summary_json(summary), "figures": [render_figure(figure, theme) for figure in summary.figures]}
     )
     return content
+
+
+@routes.get("/diff", summary="Differences of two stored runs, without gold")
+def diff_runs(
+    explorer: Explorer,
+    key: Keys,
+    p: Annotated[float, Query(gt=0, lt=1, description="Persistence of the rank-biased overlap.")] = 0.9,
+    depth: Annotated[int | None, Query(ge=1, le=LARGEST_CUTOFF, description="Read only so many results.")] = None,
+    worst: Annotated[int, Query(ge=0, le=200, description="Number of changed queries to show.")] = 50,
+) -> Json:
+    """What `goldrank diff` prints as JSON: overlap and churn by depth, and the queries that changed most."""
+    runs = list(explorer.reader.runs(key).values())
+    if len(runs) != 2:
+        raise InputError("a diff is of two runs", where="key", remedy="give the keys of two runs")
+
+    def compute() -> dict[str, Any]:
+        result = diff(runs[0], runs[1], store=explorer.reader.store, p=p, depth=depth)
+        content: dict[str, Any] = diffs_view([result], worst=worst).to_dict()
+        return content
+
+    return Json(explorer.reader.cached(runs, ("diff", p, depth, worst), compute))
 
 
 def _section(section: Section, theme: ThemeName) -> dict[str, Any]:

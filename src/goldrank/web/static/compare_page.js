@@ -137,6 +137,12 @@ function renderSection(section) {
       { class: "lead" },
       h("a", { href: `/?${parameters({ task: section.task })}` }, bdi(section.task)),
       ` · ${section.runs.length} ${section.runs.length === 1 ? "run" : "runs"}`,
+      section.runs.length === 2
+        ? [
+            " · ",
+            h("a", { href: `/diff?${parameters({ key: section.runs.map((run) => run.key) })}` }, "What changed between them"),
+          ]
+        : null,
     ),
     section.verdicts.length
       ? h(

@@ -4,6 +4,7 @@ const ROUTES = [
   [/^\/$/, "runs_page.js"],
   [/^\/runs\/(?<key>[^/]+)$/, "run_page.js"],
   [/^\/compare$/, "compare_page.js"],
+  [/^\/diff$/, "diff_page.js"],
   [/^\/query$/, "query_page.js"],
   [/^\/playground$/, "playground_page.js"],
   [/^\/quality$/, "quality_page.js"],
