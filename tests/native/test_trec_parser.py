@@ -138,6 +138,23 @@ def test_a_number_before_the_item_is_refused(module: ModuleType, shape):
 
 
 @needs_compiled
+@given(st.randoms(use_true_random=False), st.sampled_from(["\n", "\r\n"]))
+@examples(1)
+def test_irregular_lines_among_many_regular_ones_end_alike(random, ending):
+    """Longer than the parts of a file whose white space is indexed at once."""
+    lines = [f"q{row // 50} 0 d{row} {row / 8}" for row in range(400)]
+    for _ in range(random.randrange(4)):
+        irregular = random.choice(
+            ["", " q 0 x 1", "q  0 x 1", "q 0 y 1 ", "q\t0\vz\t2", "q 0 w 3\r", "q 0 v " + "1" * 5000]
+        )
+        lines.insert(random.randrange(400), irregular.replace("q", f"q{random.randrange(9)}"))
+    if random.random() < 0.3:
+        lines[random.randrange(400)] = random.choice(["q 0", "q 0 d\nd 1", "a b c\nd e", "q 0 d 1 2", "q 0 d x"])
+    data = ending.join(lines).encode()
+    assert outcome(compiled.parse_trec, data, 4, 3) == outcome(fallback.parse_trec, data, 4, 3)
+
+
+@needs_compiled
 @given(st.binary(max_size=300))
 @examples(2)
 def test_arbitrary_bytes_end_alike(data):

@@ -24,8 +24,18 @@ inline void prefetch(const void* address) {
 }
 
 inline bool equal(string_view a, string_view b) {
+  const size_t size = a.size();
+  if (size != b.size()) return false;
+  // Two words that may overlap hold a short id; a call of memcmp takes longer.
+  const auto differ = [&](auto word) {
+    using Word = decltype(word);
+    const size_t last = size - sizeof(Word);
+    return (load<Word>(a.data()) ^ load<Word>(b.data())) | (load<Word>(a.data() + last) ^ load<Word>(b.data() + last));
+  };
+  if (size >= 8 && size <= 16) return differ(uint64_t{}) == 0;
+  if (size >= 4 && size < 8) return differ(uint32_t{}) == 0;
   // The address of an empty string may be null, which memcmp does not allow.
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+  return size == 0 || std::memcmp(a.data(), b.data(), size) == 0;
 }
 
 inline string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }

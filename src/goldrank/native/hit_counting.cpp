@@ -140,7 +140,8 @@ struct Results {
   std::vector<double> ranks;
 
   void add(string_view item, uint32_t hash, double score) {
-    items.push_back(item);
+    // Built in place from its two parts: to read a copy as a whole would wait for their stores.
+    items.emplace_back(item.data(), item.size());
     hashes.push_back(hash);
     scores.push_back(score);
   }

@@ -7,6 +7,7 @@
 
 #include "byte_strings.hpp"
 #include "python_api.hpp"
+#include "vector_registers.hpp"
 
 #if defined(_MSC_VER) && defined(_M_X64)
 #include <intrin.h>
@@ -50,7 +51,7 @@ inline int seed_hashes(PyObject*) {
   }
 }
 
-inline uint32_t hash_of(string_view text) {
+GOLDRANK_INLINE uint32_t hash_of(string_view text) {
   const char* const bytes = text.data();
   const size_t size = text.size();
   uint64_t hash = hash_mask ^ size, tail = 0;
