@@ -8,7 +8,6 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from goldrank import registry
 from goldrank.errors import GoldrankError
 from goldrank.registry import Registry
 
@@ -151,7 +150,7 @@ def entries(*values, name="thing"):
     ],
 )
 def test_a_faulty_package_is_named_with_the_reason(monkeypatch, added, reason):
-    monkeypatch.setattr(registry, "entry_points", lambda group: added)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: added)
     known = Registry("goldrank.examples", int, {"one": 1})
     assert known["one"] == 1
     with pytest.raises(GoldrankError, match=f"{reason}.*; update or uninstall"):
@@ -159,13 +158,13 @@ def test_a_faulty_package_is_named_with_the_reason(monkeypatch, added, reason):
 
 
 def test_an_object_with_another_name_than_its_entry_point_is_refused(monkeypatch):
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries("logging:root"))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries("logging:root"))
     with pytest.raises(GoldrankError, match=r"adds 'thing' to the entry points goldrank\.examples, .* name is 'root'"):
         Registry("goldrank.examples", logging.Logger, {})["thing"]
 
 
 def test_objects_of_packages_are_imported_when_used(monkeypatch):
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries("csv:QUOTE_ALL", "csv:QUOTE_ALL"))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries("csv:QUOTE_ALL", "csv:QUOTE_ALL"))
     known = Registry("goldrank.examples", int, {"one": 1})
     assert (list(known), len(known), "thing" in known, "other" in known) == (["one", "thing"], 2, True, False)
     assert known.added == {"thing": 1}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from goldrank.errors import GoldrankError, reason_of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -59,6 +61,8 @@ class Registry(Mapping[str, T]):
 
     @cached_property
     def _entry_points(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # takes as long to import as a tenth of a command
+
         added: dict[str, EntryPoint] = {}
         for entry in entry_points(group=self.group):
             other = added.setdefault(entry.name, entry)

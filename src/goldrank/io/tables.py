@@ -127,7 +127,7 @@ def pack_arrow(table: Any, source: str) -> PackedRun | None:
     Only buffers are read: `to_numpy` would import pandas, and the functions of pyarrow.compute take as long to import
     as the rest takes.
     """
-    cells = [column.combine_chunks() for column in table.columns]
+    cells = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in table.columns]
     if not len(table) or any(column.null_count for column in cells):
         return None
     query, item, *others = cells

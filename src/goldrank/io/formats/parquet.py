@@ -41,10 +41,16 @@ def pack(data: bytes, name: str, format: str = "parquet") -> PackedRun | None:
         chosen = [names[at] for at in positions]
         file = parquet.ParquetFile(pyarrow.BufferReader(data), read_dictionary=chosen[:1])
         _refuse_large(file.metadata, len(data), name)
-        packed = pack_arrow(file.read(columns=chosen, use_threads=False).select(chosen), name)
+        # One column after the other: the buffers from which one is decoded and joined are freed before the next.
+        cells = [_single_chunk(file.read(columns=[column], use_threads=False).column(column)) for column in chosen]
+        packed = pack_arrow(pyarrow.table(cells, names=chosen), name)
     except (InputError, pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError):
         return None  # `load` reports what is wrong
     return None if packed is None else replace(packed, reading=describe_found(name, names, "run", positions))
+
+
+def _single_chunk(column: Any) -> Any:
+    return column if column.num_chunks == 1 else column.combine_chunks()
 
 
 def parquet_table(data: bytes, name: str) -> Any:
