@@ -45,7 +45,8 @@ struct GroupedRows {
     for (size_t query = 0; query < queries.size(); ++query) {
       const auto first = static_cast<size_t>(starts[query]), count = static_cast<size_t>(starts[query + 1]) - first;
       hashes.resize(count);
-      std::transform(items.data() + first, items.data() + first + count, hashes.begin(), hash_of);
+      std::transform(items.data() + first, items.data() + first + count, hashes.begin(),
+                     [](string_view item) { return hash_of(item); });
       const size_t repeated = table.fill(items.data() + first, hashes.data(), count);
       if (repeated != kNotFound) found(query, first + repeated);
     }
