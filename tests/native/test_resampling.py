@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -75,6 +77,22 @@ def test_sums_of_integers_are_exact(module, rows, columns, quantities, cut, seed
     expected = sums + weights.T @ counts.astype(np.int64)
     module.add_weighted_sums(counts, weights.astype(np.float64), sums)
     assert sums.tolist() == expected.tolist()
+
+
+HARD = st.sampled_from([2.0**-53, 2.0**-52, 1.0, -1.0, 0.1, 2.0**53, 1e300, -1e300, 5e-324])
+
+
+@both_implementations
+@given(st.lists(st.floats(-1e9, 1e9) | HARD, max_size=60), st.booleans())
+def test_a_certified_sum_is_rounded_once(module, values, cancel):
+    total = module.certified_sum(np.array([*values, *(-value for value in values if cancel)], np.float64))
+    assert total in (None, math.fsum([] if cancel else values))
+
+
+@needs_compiled
+def test_sums_of_scores_are_certified():
+    values = np.random.default_rng(0).random(5000)
+    assert compiled.certified_sum(values) == math.fsum(values)
 
 
 @both_implementations

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
 
 from goldrank.errors import counts
 from goldrank.hits import Hits
+from goldrank.io.arrow_arrays import strings_from_arrow
 from goldrank.store.texts import Texts, open_texts
 
 
@@ -37,26 +42,43 @@ class HitCounts:
 def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
     """Count the texts of each side, ``query`` and ``item``; empty if the texts were not stored.
 
-    Texts are read in batches and compared by digests, so that a large corpus is never in memory.
+    Texts are read in batches, so that a large corpus is never in memory: they are compared by their hashes, and those
+    whose hash repeats by their digests.
     """
     if texts is None or not texts.is_saved:
         return {}
-    seen: dict[str, set[bytes]] = {}
-    total: dict[str, int] = {}
-    empty: dict[str, int] = {}
-    with open_texts(texts.path) as file:
-        for batch in file.iter_batches(2048, columns=["side", "title", "text"]):
-            for side, title, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                total[side] = total.get(side, 0) + 1
-                content = f"{title} {text}".strip()
-                if content:
-                    seen.setdefault(side, set()).add(hashlib.blake2b(content.encode(), digest_size=16).digest())
-                else:
-                    empty[side] = empty.get(side, 0) + 1
+    hashes: dict[str, list[int]] = {}
+    total: Counter[str] = Counter()
+    for side, contents in _contents(texts):
+        total[side] += len(contents)
+        hashes.setdefault(side, []).extend(map(hash, filter(None, contents)))
+    repeated = {side: _repeated(numbers) for side, numbers in hashes.items()}
+    with_repeated_hash: Counter[str] = Counter()
+    digests: dict[str, set[bytes]] = {side: set() for side in hashes}
+    for side, contents in _contents(texts) if any(repeated.values()) else ():
+        for content in contents:
+            if content and hash(content) in repeated[side]:
+                with_repeated_hash[side] += 1
+                digests[side].add(hashlib.blake2b(content.encode(), digest_size=16).digest())
     return {
-        side: TextCounts(number, empty.get(side, 0), number - empty.get(side, 0) - len(seen.get(side, ())))
+        side: TextCounts(number, number - len(hashes[side]), with_repeated_hash[side] - len(digests[side]))
         for side, number in total.items()
     }
+
+
+def _contents(texts: Texts) -> Iterator[tuple[str, list[str]]]:
+    """Yield a side and its titles with their texts, for some rows at a time."""
+    with open_texts(texts.path) as file:
+        for batch in file.iter_batches(2048, columns=["side", "title", "text"]):
+            sides, titles, bodies = map(strings_from_arrow, batch.columns)
+            contents = [f"{title} {body}".strip() for title, body in zip(titles, bodies, strict=True)]
+            for side in dict.fromkeys(sides):
+                yield side, list(compress(contents, map(side.__eq__, sides)))
+
+
+def _repeated(numbers: list[int]) -> set[int]:
+    ordered = np.sort(np.array(numbers, np.int64))
+    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
 
 
 def count_hits(hits: Hits) -> HitCounts:

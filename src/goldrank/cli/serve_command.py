@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import numpy as np
-
 from goldrank.cli import options, printing, stored_runs
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, counts, shorten
 from goldrank.metrics import CHOICES
@@ -146,14 +144,11 @@ def _serve(store: Store, shown: str, listening: socket.socket, token: str | None
 
 
 def _load_packages() -> None:
-    """Import the packages that the first page of a run needs, while the visitor looks at the list of runs."""
+    """Import the packages that the pages of runs need, while the visitor looks at the list of runs."""
     from goldrank.io.formats.parquet import load_pyarrow
 
-    pyarrow, _ = load_pyarrow()
-    from pyarrow import compute
-
-    # The first array of numbers imports pandas, if it is installed.
-    compute.index(pyarrow.array(np.zeros(1)), 0.0)
+    load_pyarrow()
+    import scipy.special  # noqa: F401
 
 
 def _token(args: argparse.Namespace) -> str | None:

@@ -1,6 +1,8 @@
 // The module _resampling: draws and adds up the counts of bootstrap resamples, and the random signs of randomisation
 // tests. fallback/resampling.py does the same in numpy and documents the arguments and results.
 
+#include <cfloat>
+#include <cmath>
 #include <vector>
 
 #include "python_api.hpp"
@@ -17,8 +19,8 @@ namespace {
 using std::uint8_t;
 
 constexpr int kSigns = 16;    // signs in a word
-constexpr int kColumns = 8;   // resamples whose sums stay in registers
-constexpr int kWeights = 6;   // quantities whose sums stay in registers
+constexpr int kColumns = 16;  // most resamples whose sums stay in registers
+constexpr int kWeights = 12;  // most quantities whose sums stay in registers
 constexpr Py_ssize_t kBlock = 128;  // rows converted to floats at a time; they fit into the first-level cache
 
 // The random generator SFC64 by Chris Doty-Humphrey, as in numpy.
@@ -116,6 +118,12 @@ GOLDRANK_WIDEST_REGISTERS void widen(const uint8_t* counts, Py_ssize_t stride, P
     }
     return;
   }
+  if (width == kColumns / 2) {
+    for (Py_ssize_t row = 0; row < rows; ++row) {
+      for (int i = 0; i < kColumns / 2; ++i) wide[row][i] = static_cast<double>(counts[row * stride + i]);
+    }
+    return;
+  }
   for (Py_ssize_t row = 0; row < rows; ++row) {
     for (int i = 0; i < kColumns; ++i) wide[row][i] = i < width ? static_cast<double>(counts[row * stride + i]) : 0.0;
   }
@@ -124,12 +132,19 @@ GOLDRANK_WIDEST_REGISTERS void widen(const uint8_t* counts, Py_ssize_t stride, P
 // Adds the products of a block with some columns of weights to `sums`, (quantities, kColumns).
 using Multiply = void (*)(Wide wide, Py_ssize_t rows, const double* weights, Py_ssize_t stride, double* sums);
 
+// Multiplies that many columns of a block; functions[i] takes i + 1 quantities.
+struct Kernel {
+  Py_ssize_t columns;
+  Py_ssize_t quantities;
+  const Multiply* functions;
+};
+
 template <int quantities>
 void multiply(Wide wide, Py_ssize_t rows, const double* weights, Py_ssize_t stride, double* sums) {
   for (Py_ssize_t row = 0; row < rows; ++row) {
     for (int at = 0; at < quantities; ++at) {
       const double weight = weights[row * stride + at];
-      for (int i = 0; i < kColumns; ++i) sums[at * kColumns + i] += weight * wide[row][i];
+      for (int i = 0; i < kColumns / 2; ++i) sums[at * kColumns + i] += weight * wide[row][i];
     }
   }
 }
@@ -165,34 +180,62 @@ __attribute__((target("avx2,fma"))) void multiply_fused(Wide wide, Py_ssize_t ro
   }
   if (row < rows) multiply<quantities>(wide + row, rows - row, weights + row * stride, stride, sums);
 }
+
+// The same for twice as many columns, in the larger and more numerous registers of AVX-512.
+template <int quantities>
+__attribute__((target("avx512f"))) void multiply_wide(Wide wide, Py_ssize_t rows, const double* weights,
+                                                      Py_ssize_t stride, double* sums) {
+  __m512d low[quantities], high[quantities];
+#pragma GCC unroll 16
+  for (int at = 0; at < quantities; ++at) low[at] = high[at] = _mm512_setzero_pd();
+  for (Py_ssize_t row = 0; row < rows; ++row) {
+    const __m512d first = _mm512_load_pd(wide[row]), last = _mm512_load_pd(wide[row] + 8);
+#pragma GCC unroll 16
+    for (int at = 0; at < quantities; ++at) {
+      const __m512d weight = _mm512_set1_pd(weights[row * stride + at]);
+      low[at] = _mm512_fmadd_pd(weight, first, low[at]);
+      high[at] = _mm512_fmadd_pd(weight, last, high[at]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int at = 0; at < quantities; ++at) {
+    double* const sum = sums + at * kColumns;
+    _mm512_storeu_pd(sum, _mm512_add_pd(_mm512_loadu_pd(sum), low[at]));
+    _mm512_storeu_pd(sum + 8, _mm512_add_pd(_mm512_loadu_pd(sum + 8), high[at]));
+  }
+}
 #endif
 
-// The function for each number of quantities from 1 to kWeights.
-const Multiply* choose_multiply() {
-  static const Multiply plain[kWeights] = {multiply<1>, multiply<2>, multiply<3>,
-                                           multiply<4>, multiply<5>, multiply<6>};
+// The fastest kernel for columns that fill half a block at most, and for more.
+Kernel choose_kernel(bool is_narrow) {
+  static const Multiply plain[] = {multiply<1>, multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>};
 #ifdef GOLDRANK_FMA
-  static const Multiply fused[kWeights] = {multiply_fused<1, 4>, multiply_fused<2, 2>, multiply_fused<3, 2>,
-                                           multiply_fused<4, 1>, multiply_fused<5, 1>, multiply_fused<6, 1>};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return fused;
+  static const Multiply fused[] = {multiply_fused<1, 4>, multiply_fused<2, 2>, multiply_fused<3, 2>,
+                                   multiply_fused<4, 1>, multiply_fused<5, 1>, multiply_fused<6, 1>};
+  static const Multiply wide[] = {multiply_wide<1>, multiply_wide<2>,  multiply_wide<3>,  multiply_wide<4>,
+                                  multiply_wide<5>, multiply_wide<6>,  multiply_wide<7>,  multiply_wide<8>,
+                                  multiply_wide<9>, multiply_wide<10>, multiply_wide<11>, multiply_wide<12>};
+  if (!is_narrow && __builtin_cpu_supports("avx512f")) return {kColumns, kWeights, wide};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {kColumns / 2, 6, fused};
 #endif
-  return plain;
+  return {kColumns / 2, 6, plain};
 }
 
 // counts is (rows, columns), weights (rows, quantities), and their products are added to sums, (quantities, columns).
 void add_products(const uint8_t* counts, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t columns, const double* weights,
                   Py_ssize_t quantities, double* sums) {
-  const Multiply* const functions = choose_multiply();
+  const Kernel kernels[] = {choose_kernel(false), choose_kernel(true)};
   alignas(64) double wide[kBlock][kColumns], part[kWeights * kColumns];
   for (Py_ssize_t first = 0; first < rows; first += kBlock) {
     const Py_ssize_t block = std::min(kBlock, rows - first);
-    for (Py_ssize_t column = 0; column < columns; column += kColumns) {
-      const Py_ssize_t width = std::min(Py_ssize_t(kColumns), columns - column);
+    for (Py_ssize_t column = 0, width; column < columns; column += width) {
+      const Kernel& kernel = kernels[columns - column <= kColumns / 2];
+      width = std::min(kernel.columns, columns - column);
       widen(counts + first * stride + column, stride, block, width, wide);
-      for (Py_ssize_t from = 0; from < quantities; from += kWeights) {
-        const Py_ssize_t together = std::min(Py_ssize_t(kWeights), quantities - from);
+      for (Py_ssize_t from = 0; from < quantities; from += kernel.quantities) {
+        const Py_ssize_t together = std::min(kernel.quantities, quantities - from);
         std::fill_n(part, together * kColumns, 0.0);
-        functions[together - 1](wide, block, weights + first * quantities + from, quantities, part);
+        kernel.functions[together - 1](wide, block, weights + first * quantities + from, quantities, part);
         for (Py_ssize_t at = 0; at < together; ++at) {
           double* const out = sums + (from + at) * columns + column;
           for (Py_ssize_t i = 0; i < width; ++i) out[i] += part[at * kColumns + i];
@@ -200,6 +243,56 @@ void add_products(const uint8_t* counts, Py_ssize_t stride, Py_ssize_t rows, Py_
       }
     }
   }
+}
+
+// Floats added up with the rounding errors of all additions, eight sums at a time.
+struct ExactSum {
+  static constexpr int kLanes = 8;
+  double total[kLanes] = {}, error[kLanes] = {}, error_size[kLanes] = {};
+
+  // Knuth's TwoSum: sum + value = rounded + rounding, exactly.
+  GOLDRANK_INLINE void add(int lane, double value) {
+    const double sum = total[lane], rounded = sum + value, moved = rounded - sum;
+    const double rounding = (sum - (rounded - moved)) + (value - moved);
+    total[lane] = rounded;
+    error[lane] += rounding;
+    error_size[lane] += std::fabs(rounding);
+  }
+};
+
+GOLDRANK_WIDEST_REGISTERS void add_exactly(const double* values, Py_ssize_t size, ExactSum& result) {
+  constexpr int kLanes = ExactSum::kLanes;
+  ExactSum sums;
+  Py_ssize_t first = 0;
+  for (; first + kLanes <= size; first += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) sums.add(lane, values[first + lane]);
+  }
+  for (; first < size; ++first) sums.add(0, values[first]);
+  for (int lane = 1; lane < kLanes; ++lane) {
+    sums.add(0, sums.total[lane]);
+    sums.error[0] += sums.error[lane];
+    sums.error_size[0] += sums.error_size[lane];
+  }
+  result = sums;
+}
+
+// The exactly rounded sum, or None if the errors, which are added up with rounding, do not decide it.
+PyObject* certified_sum(PyObject* arguments) {
+  PyObject* values;
+  parse_arguments(arguments, "O:certified_sum", &values);
+  const Buffer value_buffer(values);
+  const Py_ssize_t size = value_buffer.length(0);
+  ExactSum sums;
+  add_exactly(value_buffer.contiguous<const double>(1), size, sums);
+  const double leading = sums.total[0], error = sums.error[0], total = leading + error;
+  const double rest = (leading - total) + error;  // exact if the error is the smaller of the two
+  const double uncertain = std::fabs(rest) + 4 * static_cast<double>(size + 8) * DBL_EPSILON * sums.error_size[0];
+  // The sum rounds to the total if it is nearer than half way to the next float on either side.
+  const double magnitude = std::fabs(total), below = magnitude - std::nextafter(magnitude, 0.0);
+  if (std::isfinite(total) && total != 0 && std::fabs(error) <= std::fabs(leading) && uncertain < below / 2) {
+    return PyFloat_FromDouble(total);
+  }
+  Py_RETURN_NONE;
 }
 
 // The sums of eight sizes under every pattern of signs.
@@ -338,6 +431,7 @@ PyMethodDef methods[] = {
     method<returning_none<sum_columns>>("sum_columns", "See fallback.resampling.sum_columns."),
     method<returning_none<add_draws>>("add_draws", "See fallback.resampling.add_draws."),
     method<returning_none<add_weighted_sums>>("add_weighted_sums", "See fallback.resampling.add_weighted_sums."),
+    method<certified_sum>("certified_sum", "See fallback.resampling.certified_sum."),
     method<returning_none<draw_bit_counts>>("draw_bit_counts", "See fallback.resampling.draw_bit_counts."),
     method<returning_none<add_signed_sums>>("add_signed_sums", "See fallback.resampling.add_signed_sums."),
     {},

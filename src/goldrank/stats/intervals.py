@@ -332,7 +332,9 @@ def _acceleration(ratio: _Ratio) -> float | None:
     if not largest > 0:
         return None
     pull /= largest
-    return float((pull**3).sum() / (6 * (pull**2).sum() ** 1.5))
+    squares = pull * pull
+    # Not ``pull**3``, which takes a hundred times as long for negative numbers.
+    return float((squares * pull).sum() / (6 * squares.sum() ** 1.5))
 
 
 def _logs(values: Floats) -> Floats:

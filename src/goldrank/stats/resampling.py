@@ -48,9 +48,10 @@ _TINY, _SCALED_UP = 2.0**-800, 600
 
 def exact_sum(values: Floats) -> float:
     """Return the exactly rounded sum, which does not depend on the order of the values."""
-    if len(values) and (values == values[0]).all() and values[0] == 1:  # weights, most often
+    if len(values) and values[0] == 1 and (values == 1).all():  # weights, most often
         return float(len(values))
-    return math.fsum(values.tolist())  # twice as fast as from the array
+    total = native.certified_sum(np.ascontiguousarray(values))
+    return math.fsum(values.tolist()) if total is None else total  # twice as fast as from the array
 
 
 def count_chunks(n: int, *, resamples: int, seed: int = 0) -> Iterator[Counts]:

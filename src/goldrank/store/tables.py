@@ -15,6 +15,13 @@ from numpy.typing import NDArray
 
 from goldrank.errors import InputError, reason_of
 from goldrank.hits import Hits, Run
+from goldrank.io.arrow_arrays import (
+    find_string,
+    numbers_from_arrow,
+    numbers_to_arrow,
+    strings_from_arrow,
+    strings_to_arrow,
+)
 from goldrank.io.columns import Columns
 from goldrank.io.formats.parquet import load_pyarrow
 
@@ -146,7 +153,7 @@ def _group(columns: Mapping[str, Any], starts: NDArray[np.int64], lists: Mapping
     """Return some rows as a table, whose dictionaries hold only the ids of these rows."""
     pyarrow, _ = load_pyarrow()
     low, high = starts[rows.start], starts[rows.stop]
-    offsets = pyarrow.array(starts[rows.start : rows.stop + 1] - low)
+    offsets = numbers_to_arrow(starts[rows.start : rows.stop + 1] - low)
     plain = {name: _compact(values[rows]) for name, values in columns.items()}
     nested = {
         name: pyarrow.LargeListArray.from_arrays(offsets, _compact(values[low:high])) for name, values in lists.items()
@@ -157,12 +164,12 @@ def _group(columns: Mapping[str, Any], starts: NDArray[np.int64], lists: Mapping
 def _compact(values: Any) -> Any:
     pyarrow, _ = load_pyarrow()
     if not isinstance(values, pyarrow.DictionaryArray):
-        return pyarrow.array(values)
-    indices, number = values.indices.to_numpy(), np.zeros(len(values.dictionary), np.int32)
+        return numbers_to_arrow(values)
+    indices, number = numbers_from_arrow(values.indices), np.zeros(len(values.dictionary), np.int32)
     used = np.flatnonzero(np.bincount(indices, minlength=len(number)))
     number[used] = np.arange(len(used))
     return pyarrow.DictionaryArray.from_arrays(
-        pyarrow.array(number[indices]), values.dictionary.take(pyarrow.array(used))
+        numbers_to_arrow(number[indices]), values.dictionary.take(numbers_to_arrow(used))
     )
 
 
@@ -191,7 +198,7 @@ def _load(data: bytes, where: str) -> _QueryTable:
             column = table[name]
             if pyarrow.types.is_large_list(column.type):
                 starts = np.concatenate(([0], np.cumsum(_sizes(column), dtype=np.int64)))
-                lists[name] = _values([chunk.flatten() for chunk in column.chunks], column.type.value_type)
+                lists[name] = _values([_flatten(chunk) for chunk in column.chunks], column.type.value_type)
             else:
                 plain[name] = _values(column.chunks, column.type)
         return _QueryTable(plain.pop("query"), starts, plain, lists, about)
@@ -243,17 +250,11 @@ def _read_group(path: Path, group: int) -> Any:
 
 def _find_query(queries: Any, query: str) -> int:
     """Return the row of a query id; -1 if there is none."""
-    pyarrow, _ = load_pyarrow()
-    from pyarrow import compute
-
     before = 0
     for chunk in queries.chunks:
-        is_text = pyarrow.types.is_large_string(chunk.dictionary.type)
-        value = query if is_text else query.encode("utf-8", "surrogatepass")
-        code = compute.index(chunk.dictionary, value).as_py()
-        row = -1 if code < 0 else compute.index(chunk.indices, code).as_py()
-        if row >= 0:
-            return before + int(row)
+        code = find_string(chunk.dictionary, query)
+        if code >= 0:
+            return before + int(np.flatnonzero(numbers_from_arrow(chunk.indices) == code)[0])
         before += len(chunk)
     return -1
 
@@ -276,8 +277,18 @@ def _plain_row(table: Any) -> dict[str, Any]:
     return {**row, **texts}
 
 
+def _flatten(chunk: Any) -> Any:
+    """Return the values of lists; the method `flatten` imports all functions of pyarrow.compute."""
+    if chunk.null_count:
+        raise ValueError("a list is missing")
+    bounds = numbers_from_arrow(chunk.offsets)
+    return chunk.values.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
+
+
 def _sizes(column: Any) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(0, np.int64), *(_numbers(chunk.value_lengths()) for chunk in column.chunks)])
+    return np.concatenate(
+        [np.zeros(0, np.int64), *(np.diff(numbers_from_arrow(chunk.offsets)) for chunk in column.chunks)]
+    )
 
 
 def _values(chunks: list[Any], kind: Any) -> Any:
@@ -286,37 +297,20 @@ def _values(chunks: list[Any], kind: Any) -> Any:
     if pyarrow.types.is_dictionary(kind):
         known: dict[str, str] = {}
         return list(chain.from_iterable(_strings(chunk, known) for chunk in chunks))
-    return np.concatenate([np.zeros(0, str(kind)), *map(_numbers, chunks)])
-
-
-def _numbers(array: Any) -> NDArray[Any]:
-    """Return the numbers of an array; functions of Arrow such as `to_numpy` import pandas, if it is installed."""
-    pyarrow, _ = load_pyarrow()
-    kind = array.type
-    is_bits = pyarrow.types.is_boolean(kind)
-    if array.null_count or not (is_bits or pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
-        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    content = np.frombuffer(array.buffers()[1] or b"", np.uint8 if is_bits else str(kind))
-    if is_bits:
-        content = np.unpackbits(content, bitorder="little").view(bool)
-    return content[array.offset : array.offset + len(array)]
+    return np.concatenate([np.zeros(0, str(kind)), *map(numbers_from_arrow, chunks)])
 
 
 def _texts(texts: list[str]) -> Any:
     """Return strings as a dictionary array; as bytes if one of them is not valid Unicode."""
-    pyarrow, _ = load_pyarrow()
     try:
-        values = pyarrow.array(texts, pyarrow.large_string())
+        values = strings_to_arrow(texts)
     except UnicodeEncodeError:
-        values = pyarrow.array([text.encode("utf-8", "surrogatepass") for text in texts], pyarrow.large_binary())
+        values = strings_to_arrow(texts, surrogates=True)
     return values.dictionary_encode()
 
 
 def _strings(chunk: Any, known: dict[str, str]) -> list[str]:
     """Return the strings of a chunk; equal strings are the same object, also across chunks by *known*."""
-    texts = (
-        text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text
-        for text in chunk.dictionary.to_pylist()
-    )
-    different = [known.setdefault(text, text) for text in texts]
-    return np.array([*different, ""], object)[_numbers(chunk.indices)].tolist()  # type: ignore[no-any-return]
+    texts = strings_from_arrow(chunk.dictionary)
+    different = map(known.setdefault, texts, texts)
+    return np.array([*different, ""], object)[numbers_from_arrow(chunk.indices)].tolist()  # type: ignore[no-any-return]

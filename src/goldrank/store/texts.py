@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from goldrank.errors import InputError, reason_of
 from goldrank.escaping import replace_surrogates
+from goldrank.io.arrow_arrays import strings_to_arrow
 from goldrank.io.files import write_atomically
 from goldrank.io.fingerprints import FileState, file_state
 from goldrank.io.formats.parquet import load_pyarrow
@@ -97,9 +98,7 @@ class Texts:
             columns["id"] += [ids[row] for row in rows]
             columns["title"] += [texts[row].title[:LONGEST] for row in rows]
             columns["text"] += [texts[row].text[:LONGEST] for row in rows]
-        table = pyarrow.table(
-            {name: pyarrow.array(_encodable(column), pyarrow.large_string()) for name, column in columns.items()}
-        )
+        table = pyarrow.table({name: strings_to_arrow(_encodable(column)) for name, column in columns.items()})
         make_private_folder(self.path.parent)
         write_atomically(
             self.path,

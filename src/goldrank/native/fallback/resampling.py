@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -114,6 +116,15 @@ def add_weighted_sums(counts: Bytes, weights: Floats, sums: Floats, /) -> None:
     step = max(_BLOCK // max(columns, 1), 1)
     for start in range(0, rows, step):
         sums += weights[start : start + step].T @ counts[start : start + step].astype(np.float64)
+
+
+def certified_sum(values: Floats, /) -> float | None:
+    """Return the exactly rounded sum of contiguous values, or None if the compiled code cannot decide how it rounds.
+
+    >>> certified_sum(np.array([1e16, 1.0, -1e16]))
+    1.0
+    """
+    return math.fsum(values.tolist())
 
 
 def add_signed_sums(words: Words, places: Integers, sizes: Floats, sums: Floats, /) -> None:

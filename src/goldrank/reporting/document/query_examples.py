@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from goldrank.metrics import Conventions
 from goldrank.reporting.document.sections import Answer, Case, GoldItem, Passage, RankRange, Rival
 from goldrank.scoring import Scores
 from goldrank.store import Store, StoredRun
+from goldrank.store.tables import Load
 from goldrank.store.texts import Side
 
 LONGEST = 3_000
@@ -46,11 +48,28 @@ def cases_of(
     order = np.argsort(-spread, kind="stable")[:count]
     places = {query: at for at, query in enumerate(next(iter(hits.values())).queries)}
     cases = []
+    parts: dict[Hashable, Any] = {}
+
+    def load(part: Hashable, read: Callable[[], Any]) -> Any:
+        """Read each part of a table once, although several queries are looked up in it."""
+        if part not in parts:
+            parts[part] = read()
+        return parts[part]
+
     for index in order[spread[order] > 0].tolist():
         query = first.placement.queries[index]
         gold, more = _gold_items(hits, places[query], first.conventions)
         answers = tuple(
-            _answer(runs[key], names[key], float(values[at, index]), query, hits[key], places[query], first.conventions)
+            _answer(
+                runs[key],
+                names[key],
+                float(values[at, index]),
+                query,
+                hits[key],
+                places[query],
+                first.conventions,
+                load,
+            )
             for at, key in enumerate(runs)
         )
         cases.append(Case(Passage(query), metric, float(spread[index]), gold, more, answers))
@@ -106,7 +125,7 @@ def _relevant_rows(hits: Hits, query: int) -> list[int]:
 
 
 def _answer(
-    run: StoredRun, name: str, value: float, query: str, hits: Hits, at: int, conventions: Conventions
+    run: StoredRun, name: str, value: float, query: str, hits: Hits, at: int, conventions: Conventions, load: Load
 ) -> Answer:
     ranks = [_rank_of(hits, row, conventions).rank for row in _relevant_rows(hits, at)]
     best = min((rank for rank in ranks if rank is not None), default=None)
@@ -114,8 +133,8 @@ def _answer(
     start, end = hits.starts[at : at + 2].tolist()
     grades = {hits.items[row]: float(hits.grade[row]) for row in range(start, end)}
     relevant = {item for item, grade in grades.items() if grade > 0}
-    ranking = _ordered(run.ranking(query), query, conventions)[:_RIVALS] if above != 0 else []
-    rivals, chunks = [], run.chunks(query) if ranking else {}
+    ranking = _ordered(run.ranking(query, load), query, conventions)[:_RIVALS] if above != 0 else []
+    rivals, chunks = [], run.chunks(query, load) if ranking else {}
     for rank, (item, score) in enumerate(ranking, 1):
         if item in relevant or (above is not None and rank > above):
             break
