@@ -39,6 +39,9 @@ class Table:
     def shown(self, work: str, ours: float, peer: float) -> None:
         self._row(work, f"{ours:.3f} s", f"{peer:.3f} s", f"{ours / peer:.2f}×", "", None)
 
+    def reference(self, work: str, limit: float, peer: float) -> None:
+        self._row(work, f"{limit:.3f} s", f"{peer:.3f} s", f"{peer / limit:.1f}×", "", None)
+
     def within(self, work: str, seconds: float, limit: float) -> None:
         self._row(work, f"{seconds:.3f} s", "", "", f"≤ {limit:g} s", seconds <= limit)
 
@@ -195,10 +198,10 @@ def _exact_ranks(table: Table, scale: int) -> None:
     product = job_cpu("benchmarks.exact_jobs", "sgemm", *size, repeat=2)
     for peer, bar in (("faiss_all", 15), ("argsort", 6)):
         theirs = job_cpu("benchmarks.exact_jobs", peer, *size)
-        # Where even the bare product is not faster than the peer by the bar, it is the bar.
-        limit = min(bar, round(theirs["seconds"] / product["seconds"], 1))
-        work = f"exact ranks {' × '.join(size)}, certified, against {peer} (or bare sgemm)"
-        table.faster(work, ours["seconds"], theirs["seconds"], limit)
+        work = f"exact ranks {' × '.join(size)}, certified, against {peer}"
+        table.faster(work, ours["seconds"], theirs["seconds"], bar)
+        # Where even this is slower than the bar, the product alone is the limit of what float32 can do.
+        table.reference(f"bare sgemm, which ranks nothing, against {peer}", product["seconds"], theirs["seconds"])
     table.shown("the same against bare sgemm", ours["seconds"], product["seconds"])
     size = (str(6989 // scale), "24957")
     for similarity, bar in (("cosine", 12), ("l2", 40)):
