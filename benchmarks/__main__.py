@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import web_load
+from benchmarks import growth, web_load
 from benchmarks.data import write_collection
 from benchmarks.encoder_jobs import write_glove
 from benchmarks.format_jobs import FORMATS, ORDERS
@@ -20,7 +20,7 @@ from benchmarks.measure import command_cpu, command_wall, job_cpu
 from benchmarks.overhead_jobs import write_run
 from benchmarks.paragraphs import write_paragraphs
 
-PARTS = ("scoring", "vectors", "tasks", "evaluators", "masked", "seeing", "scale")
+PARTS = ("scoring", "vectors", "tasks", "evaluators", "masked", "seeing", "scale", "growth")
 
 
 class Table:
@@ -47,6 +47,9 @@ class Table:
 
     def memory(self, work: str, ours: float, limit: float) -> None:
         self._row(work, f"{ours:.0f} MB", f"{limit:.0f} MB", f"{ours / limit:.2f}×", "≤ 1×", ours <= limit)
+
+    def slope(self, work: str, slope: float, bar: float) -> None:
+        self._row(work, "", "", f"{slope:.2f}", f"≤ {bar:g}", slope <= bar)
 
     def _row(self, work: str, ours: str, peer: str, ratio: str, bar: str, met: bool | None) -> None:
         self.missed += met is False
@@ -95,6 +98,8 @@ def main() -> int:
             _seeing(table, scale)
         if args.part in (None, "scale"):
             _scale(table, scale)
+        if args.part in (None, "growth"):
+            _growth(table, folder, quick=args.quick)
     return 1 if table.missed else 0
 
 
@@ -422,6 +427,26 @@ def _scale(table: Table, scale: int) -> None:
     table.memory(
         f"goldrank run, {items} × 384 in a mapped file: memory beyond it, 2 GB", run["peak_anonymous_mb"], 2048
     )
+
+
+def _growth(table: Table, folder: Path, *, quick: bool) -> None:
+    """Curves over items and queries; without *quick* they are kept, and the page of the docs shows them."""
+    curves = []
+    for curve in growth.measure(growth.QUICK if quick else growth.SIZES):
+        curves.append(curve)
+        largest = f"{curve.sizes[-1]:,} {curve.axis}"
+        work = f"{curve.work}, {curve.what}"
+        table.slope(f"{work}: slope of the time up to {largest}", curve.slope, growth.SLOPE)
+        worst = max(curve.points, key=lambda point: point.peak_mb / point.bound_mb)
+        bound = growth.BOUNDS[curve.work]
+        table.memory(f"the same: peak memory, {bound}", worst.peak_mb, worst.bound_mb)
+        if curve.stopped:
+            print(f"the same: stopped, because {curve.stopped}", flush=True)
+        growth.write(curves, folder / "growth.json" if quick else growth.RESULTS)
+    if quick:
+        growth.draw(curves, folder)
+    else:
+        growth.main()
 
 
 def _shared(*names: str) -> Path | None:

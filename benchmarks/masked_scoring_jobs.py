@@ -33,7 +33,7 @@ def goldrank_masked(masks: str, workers: str) -> tuple[float, dict[str, float]]:
     with tempfile.TemporaryDirectory(prefix="goldrank-benchmark-") as folder:
         path = Path(folder) / "predictions.parquet"
         # In a process of its own: what making the file takes must not count as the memory of scoring.
-        _in_child(make_predictions, path, int(masks))
+        in_child(make_predictions, path, int(masks))
         with Sampler() as memory:
             cpu, wall = _cpu_seconds(), time.perf_counter()
             scores = score_predictions(path, workers=int(workers))
@@ -97,7 +97,7 @@ def _cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def _in_child(function: Any, *arguments: object) -> None:
+def in_child(function: Any, *arguments: object) -> None:
     from multiprocessing import get_context
 
     child = get_context("spawn").Process(target=function, args=arguments)
