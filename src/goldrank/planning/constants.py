@@ -220,23 +220,24 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-# All but the GPU's were calibrated on two quiet cores of an Intel Xeon with bfloat16 tiles on 2026-11-15.
+# All but the GPU's were measured by `goldrank plan --calibrate` on two cores of an AMD EPYC with AVX512-VNNI on
+# 2026-11-18; reading and scoring, which use one core, by the same functions in CPU time.
 REFERENCE = Constants(
-    machine="two cores of an Intel Xeon with bfloat16 tiles",
+    machine="two cores of an AMD EPYC with AVX512-VNNI",
     measured="",
     cores=2,
     memory=0.0,
     disk=0.0,
-    process=132e6,
-    counting=RankingCost(start=0.0066, number=2.24e-9, multiply=2.28e-12, pair=2.15e-10, entry=2.54e-6),
-    search=RankingCost(query=1.48e-4, number=2.15e-9, multiply=7.05e-12, pair=1.21e-9, entry=4.15e-7),
-    reading=ReadingCost(text=7.9e-6, byte=2.4e-9),
+    process=160e6,
+    counting=RankingCost(start=0.0076, number=1.40e-9, multiply=8.37e-12, pair=3.43e-10, entry=7.35e-7),
+    search=RankingCost(start=0.005, query=3.17e-5, number=7.41e-10, multiply=6.83e-12, pair=6.29e-10, entry=3.10e-7),
+    reading=ReadingCost(text=5.4e-6, byte=7.2e-9),
     # Shards of 67 MB, written through to the disk and read from it.
-    disk_rate=DiskCost(write=355e6, read=976e6),
+    disk_rate=DiskCost(write=411e6, read=930e6),
     # Five metrics, 10,000 resamples.
-    scoring=ScoringCost(start=0.0052, query=1.9e-5, merged_count=5.7e-10, merged_result=2.7e-8),
+    scoring=ScoringCost(start=0.0058, query=1.0e-5, merged_count=4.7e-10, merged_result=4.4e-8),
     # The memory of an idle cluster was measured on two Zen 4 cores.
-    ray=RayCost(start=5.7, task=0.0015, idle=452e6),
+    ray=RayCost(start=12.4, task=0.0011, idle=452e6),
     gpu=GpuCost(
         name="NVIDIA H200",
         memory=141e9,  # its data sheet
@@ -250,6 +251,6 @@ REFERENCE = Constants(
         load=12.288e9 / 2.09,
         stream=50.4e9,
     ),
-    encoding={"wordllama": EncodingCost(load=0.26, text=2.4e-5, word=2.3e-6)},
+    encoding={"wordllama": EncodingCost(load=0.67, text=2.95e-6, word=1.81e-7)},
     elsewhere={"GPU": "one NVIDIA H200"},
 )
