@@ -126,7 +126,16 @@ def _add_across(parser: argparse.ArgumentParser) -> None:
 def _run_across(args: argparse.Namespace) -> int:
     from goldrank.analysis.across import compare_across
 
-    unused = ["test", "correction", "family", "interval", "slice", "slices", "find_slices", *(["resamples", "seed"] if args.resample_tasks else [])]
+    unused = [
+        "test",
+        "correction",
+        "family",
+        "interval",
+        "slice",
+        "slices",
+        "find_slices",
+        *(["resamples", "seed"] if args.resample_tasks else []),
+    ]
     options.refuse_unused(args, unused, "on --across" + " --resample-tasks" * args.resample_tasks)
     if len(args.metric or ()) > 1:
         raise InputError("several metrics are given with --across", remedy="name the main metric only")
