@@ -18,12 +18,14 @@ CASES = {
         ["-m", "random:8", "random:16", "-t", "sentence-pairs"],
         ["-m", "random:8", "--from-pairs", "pairs.csv", "--top", "0.5", *FAST],
         ["-m", "bm25", "-t", "wines", "--dry-run"],
+        [*("-m", "bm25", "random:8"), *("-t", "wines", "games"), *FAST],
     ],
     "score": [
         ["gold.txt", "a.run", "b.run", "-M", "ndcg@10", "-M", "gmap", *FAST],
         ["gold.txt", "a.run", "--per-query", "--no-interval"],
         ["gold.txt", "short.run", "--profiles", "standard,trec_eval9", "--per-query", *FAST],
         [BM25, RANDOM, *FAST],
+        ["gold.txt", "a.run", "b.run", "--slices", "languages.csv", *FAST],
     ],
     "compare": [
         ["gold.txt", "a.run", "b.run", "a2.run", *FAST],
@@ -31,14 +33,21 @@ CASES = {
         ["gold.txt", "a.run", "b.run", "short.run", "-M", "ndcg@10", *FAST],
         ["gold.txt", "a.run", "short.run", "-M", "ndcg@10", "--missing", "skip", *FAST],
         [*KEYS, *FAST],
+        ["gold.txt", "a.run", "b.run", "--slices", "languages.csv", "--find-slices", *FAST],
+        ["--across", "--task", "wines", "--task", "games", *FAST],
+    ],
+    "diff": [
+        ["a.run", "a2.run", *FAST],
+        ["a.run", "b.run", "short.run", "--per-query", *FAST],
     ],
     "gate": [
         ["gold.txt", "a.run", "b.run", "-M", "ndcg@10", *FAST],
         ["gold.txt", "b.run", "a.run", "-M", "ndcg@10", "--fail-under", "ndcg@10=0.9", *FAST],
         [*KEYS, "-M", "mrr", *FAST],
+        ["gold.txt", "a.run", "b.run", "-M", "mrr", "--slices", "languages.csv", "--sequential"],
     ],
     "explain": [["ndcg@10", "mpr"], ["recall@5", "--profile", "bge"]],
-    "list": [["metrics"], ["profiles"], ["tasks"], ["models"], ["conventions"]],
+    "list": [["metrics"], ["profiles"], ["tasks"], ["models"], ["conventions"], ["slices"]],
     "similarity": [["red wine", "white wine", "chess", "-m", "tfidf"]],
     "encode": [["tiny/corpus.jsonl", "-m", "random:8", "-o", "vectors"]],
     "index search": [["tiny.index", "river stone", "-k", "2", "-m", "random:8"]],
@@ -60,7 +69,11 @@ CASES = {
         [*MASKED, "--matcher", "surname", *FAST],
     ],
     "masked match": [["John F. Kennedy", "Kennedy", "Nobody"]],
-    "report": [[*KEYS, *FAST], ["sentence-pairs-random-8", MASKED[0], *FAST], ["gold.txt", "a.run", "b.run", *FAST]],
+    "report": [
+        [*KEYS, "games-bm25", "games-random-8", *FAST],
+        ["sentence-pairs-random-8", MASKED[0], *FAST],
+        ["gold.txt", "a.run", "b.run", *FAST],
+    ],
     "meta": [["scores.csv", "--downstream", "accuracy", *FAST], ["families.csv", "--cluster", *FAST]],
     "data check": [["tiny"], ["gold.txt"], ["wines"]],
     "runs list": [[], ["--task", "nothing"]],
@@ -79,6 +92,7 @@ REFUSED = {
     "run": ["-m", "nosuchmodel", "-t", "wines"],
     "score": ["gold.txt", "missing.run"],
     "compare": ["gold.txt", "a.run"],
+    "diff": ["a.run"],
     "gate": ["gold.txt", "a.run"],
     "explain": ["nosuchmetric"],
     "list": ["nothing"],
@@ -104,8 +118,11 @@ REFUSED = {
 
 
 def write_runs(folder):
-    """Write gold and runs, of which a and a2 are equal and short answers only some queries."""
-    stored_examples.gold().write(folder / "gold.txt", format="trec")
+    """Write gold, attributes of its queries, and runs: a and a2 are equal, and short answers only some queries."""
+    gold = stored_examples.gold()
+    gold.write(folder / "gold.txt", format="trec")
+    languages = [f"{query},{'de' if at < 12 else 'fr' if at < 15 else 'en'}" for at, query in enumerate(gold.queries)]
+    (folder / "languages.csv").write_text("\n".join(["query,language", *languages]) + "\n")
     for name, skill in (("a", 3), ("a2", 3), ("b", 9)):
         stored_examples.rankings(skill).write(folder / f"{name}.run", format="trec")
     whole = stored_examples.rankings(5).to_dict()

@@ -3,11 +3,10 @@
 import json
 import math
 import re
-from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator
 
 import goldrank as gr
 from goldrank import stats
@@ -17,14 +16,7 @@ from goldrank.gating import queries_needed
 from goldrank.store import Store
 from stored_examples import save_ranked
 
-SCHEMAS = Path(gr.__file__).parent / "schemas"
 METRICS = ["mrr", "ndcg@10", "recall@2"]
-
-
-def validate(name, content):
-    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(content)
 
 
 def gold_of(count=100):
@@ -85,7 +77,7 @@ def test_numbers_are_those_of_score_and_compare_to_the_last_digit(runs):
 
 def test_a_baseline_gives_the_same_result_as_its_run(runs, tmp_path):
     gr.save_baseline(tmp_path / "b.json", runs["base"], METRICS, gold=gold_of())
-    validate("baseline", json.loads((tmp_path / "b.json").read_text()))
+    jsonschema.validate(json.loads((tmp_path / "b.json").read_text()), gr.load_schema("baseline"))
     for name in ("noise", "worse"):
         saved = gr.gate(tmp_path / "b.json", runs[name], gold=gold_of())
         assert saved.checks == gate(runs, name, METRICS).checks
@@ -152,7 +144,7 @@ def test_slices_are_checked_and_corrected_together_with_all_queries(runs):
     ]  # fmt: skip
     raw = np.where([check.difference < 0 for check in result.checks], uncorrected, 1.0)
     assert [check.p_worse for check in result.checks] == stats.holm(raw).tolist()
-    validate("gate", result.to_dict())
+    jsonschema.validate(result.to_dict(), gr.load_schema("gate"))
     with pytest.raises(InputError, match="no attributes"):
         gate(runs, "same", slice="side")
 

@@ -5,8 +5,8 @@ import json
 import math
 from collections import defaultdict
 from dataclasses import replace
-from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pytest
 from scipy.stats import rankdata
@@ -103,10 +103,7 @@ def test_missing_results_are_refused_or_left_out_by_request(store, place, capsys
 
 
 def test_json_follows_its_schema(store, place, capsys):
-    jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads(files("goldrank").joinpath("schemas", "across.json").read_text())
-    checker = jsonschema.Draft202012Validator(schema)
-    checker.check_schema(schema)
+    checker = jsonschema.Draft202012Validator(gr.load_schema("across"))
     checker.validate(json.loads(across(capsys, place, "--task", "wines", "--task", "games", "--format", "json")[1]))
     impossible = compare_tasks(stored_tasks(store.list(task="wines"), Measures(bootstrap=QUICK)))
     assert impossible.to_dict()["cannot_tell"] is True
@@ -179,7 +176,7 @@ def test_run_ends_with_the_models_across_tasks(tmp_path, capsys):
     assert "All tasks" in shown
     assert main([*arguments, "--format", "json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    assert content["across"]["schema"] == "across/1"
+    assert content["across"]["schema"] == "goldrank/across/1"
     keys = [key for task in content["tasks"] for key in task["keys"].values()]
     code, out, _ = across(capsys, tmp_path, *keys, "--format", "json")
     assert code == 0

@@ -3,8 +3,8 @@
 import json
 import math
 from datetime import datetime, timezone
-from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given
@@ -270,10 +270,7 @@ def test_bad_input_exits_with_2_and_a_message(folder, capsys, monkeypatch, argum
 
 
 def test_the_json_follows_its_schema_also_for_several_runs_and_every_query(folder, capsys):
-    jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads(files("goldrank").joinpath("schemas", "diff.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = jsonschema.Draft202012Validator(gr.load_schema("diff"))
     for more in ([], ["tied.run"], ["--per-query"]):
         code, out, _ = command(capsys, folder, "one.run", "other.run", *more, "--format", "json")
         result = json.loads(out)

@@ -59,7 +59,7 @@ def test_a_client_calls_every_tool_over_stdio(root, keys, capfd, mode):
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "goldrank", "mcp", "--root", str(root), "--store", os.environ["GOLDRANK_STORE"]],
-        env={"GOLDRANK_CACHE": os.environ["GOLDRANK_CACHE"]},
+        env={name: os.environ[name] for name in ("GOLDRANK_CACHE", "PYTHONPATH") if name in os.environ},
     )
     calls = {
         "score": {**FILES, "metrics": ["ndcg@10"], "per_query": True},

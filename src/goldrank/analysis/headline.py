@@ -103,13 +103,13 @@ def _measured_headline(data: MeasurementData, outcome: Outcome, measures: Measur
 
 
 def stored_source(stored: StoredRun) -> Source | None:
-    """Return the predictions of a stored measurement; None if they were not stored."""
+    """Return the predictions of a stored measurement; None if they were not stored or cannot be resampled."""
     if stored.predictions_checksum is None:
         return None
     columns = stored.predictions()
     if "predicted" in columns and "subset" in columns:
         return _pairs(columns)
-    return stats.Sample(np.asarray(columns["correct"], np.float64))
+    return stats.Sample(np.asarray(columns["correct"], np.float64)) if "correct" in columns else None
 
 
 def _ranked_headline(data: RankingData, outcome: Outcome, measures: Measures) -> Headline:

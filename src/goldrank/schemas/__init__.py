@@ -63,9 +63,21 @@ def _resolve(part: Any, shared: Mapping[str, Any], used: dict[str, Any]) -> Any:
     reference = part.get("$ref", "")
     if reference.startswith(_REFERENCE):
         reference = "#/$defs/" + reference.removeprefix(_REFERENCE)
+    if reference.endswith(".json"):
+        reference = f"#/$defs/{_embed(reference.removesuffix('.json'), shared, used)}"
     target = reference.removeprefix("#/$defs/")
     if target in shared and target not in used:
         used[target] = {}
         used[target] = _resolve(shared[target], shared, used)
     resolved = {key: _resolve(entry, shared, used) for key, entry in part.items() if key != "$ref"}
     return {"$ref": reference, **resolved} if reference else resolved
+
+
+def _embed(name: str, shared: Mapping[str, Any], used: dict[str, Any]) -> str:
+    """Add another output's schema and its own definitions to *used*, and return its name."""
+    content = _read(name)
+    del content["$schema"]
+    for own, definition in content.pop("$defs", {}).items():
+        used[own] = _resolve(definition, shared, used)
+    used[name] = _resolve(content, shared, used)
+    return name

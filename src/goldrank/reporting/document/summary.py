@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from goldrank.analysis.across import compare_tasks, number_tasks
+from goldrank.analysis.across import AcrossComparison, compare_tasks, number_tasks
 from goldrank.reporting.document.sections import Section
 from goldrank.reporting.figures.across import ranks_across
 from goldrank.reporting.figures.description import Figure, split_left_out
@@ -23,6 +23,7 @@ class Summary:
 
     verdict: str
     table: Grid
+    comparison: AcrossComparison
     figures: tuple[Figure, ...]
     palette: Mapping[str, int]
     """The number of the look of each run, as in the sections."""
@@ -43,7 +44,7 @@ def summarise(sections: Sequence[Section]) -> Summary | None:
     palette = {name: number for section in reversed(sections) for name, number in section.palette.items()}
     figures, _ = split_left_out([ranks_across(result)])
     looks = tuple(replace(figure, palette=palette) for figure in figures)
-    return Summary(across.verdict(result), across.grid(result), looks, palette)
+    return Summary(across.verdict(result), across.grid(result), result, looks, palette)
 
 
 def as_json(summary: Summary) -> dict[str, Any]:

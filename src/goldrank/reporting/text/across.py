@@ -15,15 +15,19 @@ from goldrank.reporting.text.verdicts import broken_lines, name_test
 from goldrank.reporting.text.views import View
 from goldrank.stats import Interval
 
-SCHEMA = "across/1"
-"""The name and the version of ``schemas/across.json``."""
 _ALIKE = "≈"
 _MOST_NAMES = 4
 
 
 def view(result: AcrossComparison) -> View:
     """Return the comparison in all its forms."""
-    return View(lambda: as_json(result), lambda: _rows(result), lambda: [grid(result)], lambda: [verdict(result)])
+    return View(
+        lambda: as_json(result),
+        lambda: _rows(result),
+        lambda: [grid(result)],
+        lambda: [verdict(result)],
+        schema="across",
+    )
 
 
 def verdict(result: AcrossComparison) -> str:
@@ -181,9 +185,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def as_json(result: AcrossComparison) -> dict[str, Any]:
-    """Return the comparison unrounded, in the form of ``schemas/across.json``."""
+    """Return the comparison unrounded."""
     return {
-        "schema": SCHEMA,
         "verdict": verdict(result),
         "cannot_tell": len(result.first) != 1,
         "reason": result.reason or None,

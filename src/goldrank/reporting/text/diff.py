@@ -13,8 +13,6 @@ from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.results import limits
 from goldrank.reporting.text.views import View
 
-SCHEMA = "goldrank.diff/1"
-"""The name and version of the JSON form, which ``schemas/diff.json`` describes."""
 _OVERALL = ("rbo", "rbo_min", "rbo_residual", "tau")
 _TEXT_SHOWN = 60
 
@@ -33,10 +31,11 @@ def diffs_view(diffs: Sequence[Diff], *, per_query: bool = False, worst: int = 1
         worst: How many of the most changed queries to list for a single pair.
     """
     return View(
-        lambda: {"schema": SCHEMA, "pairs": [_content(diff, per_query, worst) for diff in diffs]},
+        lambda: {"pairs": [_content(diff, per_query, worst) for diff in diffs]},
         lambda: _rows(diffs, per_query),
         lambda: _grids(diffs, per_query, worst),
         lambda: [*map(sentence, diffs)],
+        schema="diff",
     )
 
 

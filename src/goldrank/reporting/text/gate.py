@@ -15,7 +15,6 @@ from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.views import View
 
-SCHEMA = "goldrank/gate/1"
 WORDS: dict[Answer, str] = {"not_worse": "not worse", "worse": "worse", "cannot_tell": "cannot tell"}
 _SIGNS: dict[Answer, str] = {"not_worse": "✅", "worse": "❌", "cannot_tell": "❔"}
 _MOST_NAMES = 3
@@ -33,6 +32,7 @@ def view(result: GateResult | Baseline) -> View:
         lambda: _rows(result),
         lambda: _grids(result),
         lambda: [results.warning_lines(result.warnings), sentence(result)],
+        schema="gate",
     )
 
 
@@ -142,9 +142,8 @@ def _notes(result: GateResult) -> list[str]:
 
 
 def as_json(result: GateResult) -> dict[str, Any]:
-    """Return everything as JSON can hold it; ``goldrank/schemas/gate.json`` is its schema."""
+    """Return everything as JSON can hold it."""
     return {
-        "schema": SCHEMA,
         "answer": result.answer,
         "exit_code": result.exit_code,
         "sentence": sentence(result),

@@ -61,7 +61,7 @@ def leaderboards_view(boards: Leaderboards, worst: int = 0) -> View:
         lambda: {
             "store": boards.store.where,
             "tasks": [view.content() for view in views],
-            "across": None if summary is None else summary.content(),
+            "across": None if summary is None else summary.to_dict(),
         },
         lambda: [_HEADINGS, *(row for view in views for row in view.rows()[1:])],
         lambda: [grid for view in [*views, *of_all] for grid in view.grids()],

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from goldrank.reporting.document.sections import Report, as_json
+from goldrank.reporting.document.summary import summarise
+from goldrank.reporting.text import across
 from goldrank.reporting.text.views import View
 
 
@@ -17,6 +21,7 @@ def view(report: Report) -> View:
             "created": report.created,
             "goldrank": report.version,
             "sections": [as_json(section) for section in report.sections],
+            "across": _across(report),
         },
         lambda: [
             ["task", "kind", "key", "name", "model", "created", "seconds"],
@@ -30,3 +35,9 @@ def view(report: Report) -> View:
         lambda: [f"{report.title}{where}", *("\n".join(section.verdicts) for section in report.sections)],
         schema="report",
     )
+
+
+def _across(report: Report) -> dict[str, Any] | None:
+    """Return the comparison across tasks as JSON data; None if no run is in two sections."""
+    summary = summarise(report.sections)
+    return None if summary is None else across.view(summary.comparison).to_dict()

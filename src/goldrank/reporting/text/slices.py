@@ -34,13 +34,14 @@ def scores_view(sliced: SlicedScores, *, intervals: bool = True) -> View:
         lambda: {
             **results.scores_json(whole, intervals=intervals, per_query=False),
             "slices": [
-                {**slice_json(part), "runs": [_run_json(scores, intervals) for scores in parts]}
+                {**slice_json(part), "runs": [_run_json(scores, intervals and not part.too_small) for scores in parts]}
                 for part, parts in zip(sliced.slices, sliced.parts, strict=True)
             ],
         },
         lambda: _score_rows(sliced, intervals),
         lambda: [results.score_grid(whole, intervals=intervals), *score_grids(sliced, intervals=intervals)],
         lambda: [results.warning_lines(sliced.warnings)],
+        schema="score",
     )
 
 
@@ -128,6 +129,7 @@ def comparison_view(sliced: SlicedComparison, *, all_pairs: bool = False) -> Vie
             results.warning_lines(sliced.warnings),
             "\n".join([*verdict_lines(whole), *slice_verdicts(sliced)]),
         ],
+        schema="compare",
     )
 
 
