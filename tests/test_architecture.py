@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import goldrank
@@ -58,6 +59,16 @@ def test_importing_goldrank_and_scoring_loads_no_heavy_package():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_two_public_classes_share_a_name():
+    paths = defaultdict(list)
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                paths[node.name].append(path.relative_to(ROOT).as_posix())
+    assert "Hits" in paths
+    assert {name: modules for name, modules in paths.items() if len(modules) > 1} == {}
 
 
 def test_every_public_name_can_be_loaded_and_nothing_else():

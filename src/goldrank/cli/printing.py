@@ -62,11 +62,6 @@ def is_verbose() -> bool:
     return _level.verbose
 
 
-def is_quiet() -> bool:
-    """Return True if only results, warnings and errors are to be shown."""
-    return _level.quiet
-
-
 def show(text: str, *, end: str = "\n") -> None:
     """Print a result to standard output and flush it.
 

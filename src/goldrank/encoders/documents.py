@@ -15,7 +15,7 @@ _FIELDS = ("id", "_id", "doc_id", "document_id", "docid", "source", "file_path",
 _TEXT = "text"
 
 
-class DocumentReader:
+class ResultReader:
     """Reads item ids and scores from documents of LangChain, LlamaIndex or Haystack, or from dicts.
 
     Without *field*, it is the first one that holds ids of the evaluated items: of the metadata (``id``, ``doc_id``,

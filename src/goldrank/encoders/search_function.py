@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from goldrank.encoders.base import LIVE
-from goldrank.encoders.documents import DocumentId, DocumentReader
+from goldrank.encoders.documents import DocumentId, ResultReader
 from goldrank.encoders.function import checked_function, import_object, report_failure, takes_argument
 from goldrank.encoders.objects import decides_depth, search_function_of
 from goldrank.encoders.rankings import ExternalSearcher, as_ranking
@@ -32,7 +32,7 @@ class SearchFunction(ExternalSearcher):
         model = import_object(spec) if model is None else model
         self._function: Callable[..., Any] = search_function_of(model) or checked_function(model, spec)
         self._takes_id = takes_argument(self._function, 2, "query_id")
-        self._documents = DocumentReader(document_id or self._own.get("id"))
+        self._documents = ResultReader(document_id or self._own.get("id"))
         self._decides_depth = decides_depth(model)
 
     @property

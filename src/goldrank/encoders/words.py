@@ -37,7 +37,7 @@ _RUN = re.compile(r"\w+")
 
 
 @dataclass
-class Coverage:
+class VocabularyCoverage:
     """How much of the encoded texts is in the vocabulary."""
 
     tokens: int = 0
@@ -87,7 +87,7 @@ class MeanOfWords(BatchEncoder):
         )
         self._stamp = " ".join(stamp(file) for file in word_vector_files(Path(spec.argument).expanduser()))
         self.width = self._vectors.dim
-        self.coverage = Coverage()
+        self.coverage = VocabularyCoverage()
 
     @property
     def version(self) -> str:

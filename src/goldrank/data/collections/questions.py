@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from goldrank.data.collections.collection import Document, Documents
-from goldrank.data.collections.tables import Table, read_table
+from goldrank.data.collections.tables import RecordTable, read_table
 from goldrank.errors import InputError, counts, shorten, unknown_name
 from goldrank.io.checks import is_missing, is_number
 from goldrank.io.column_names import describe_table, listing, normal
@@ -42,7 +42,7 @@ _SPEC = re.compile(r"(?P<path>.*?)\((?P<options>[^()]*)\)", re.DOTALL)
 class QuestionTable:
     """A table, and the columns that the user chose by their names."""
 
-    table: Table
+    table: RecordTable
     chosen: Mapping[str, str]
     written: str
     """The table as the user wrote it, without options, for messages."""
@@ -288,7 +288,7 @@ def read_questions(source: QuestionTable, folder: Path, ids: Sequence[str], left
     )
 
 
-def _gold(rows: _Rows, table: Table) -> Columns:
+def _gold(rows: _Rows, table: RecordTable) -> Columns:
     pairs = list(rows.pairs)
     places = [place for _, place in rows.pairs.values()]
     return group(

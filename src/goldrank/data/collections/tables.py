@@ -20,7 +20,7 @@ _RECORDS = (".jsonl", ".ndjson", ".json", ".parquet", ".pq")
 
 
 @dataclass(frozen=True)
-class Table:
+class RecordTable:
     """The names of the columns, and the rows as records with their places."""
 
     source: str
@@ -29,7 +29,7 @@ class Table:
     remarks: tuple[str, ...] = ()
 
 
-def read_table(source: object, sheet: str | None = None) -> Table:
+def read_table(source: object, sheet: str | None = None) -> RecordTable:
     """Read a table.
 
     Args:
@@ -70,14 +70,14 @@ def read_table(source: object, sheet: str | None = None) -> Table:
     return _checked(name, list(table_records(data, name, format)), remarks)
 
 
-def _checked(source: str, rows: list[PlacedRecord], remarks: tuple[str, ...] = ()) -> Table:
+def _checked(source: str, rows: list[PlacedRecord], remarks: tuple[str, ...] = ()) -> RecordTable:
     if not rows:
         raise InputError("the table has no rows", where=source, remedy="check that it was written completely")
     names = dict.fromkeys(name for _, record in rows for name in record)
-    return Table(source, [str(name) for name in names], rows, remarks)
+    return RecordTable(source, [str(name) for name in names], rows, remarks)
 
 
-def _read_sheet(path: Path, sheet: str | None) -> Table:
+def _read_sheet(path: Path, sheet: str | None) -> RecordTable:
     try:
         import openpyxl
         from openpyxl.utils.exceptions import InvalidFileException

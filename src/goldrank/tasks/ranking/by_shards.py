@@ -25,7 +25,7 @@ from goldrank.tasks.ranking.by_vectors import Sides, encoded_queries, fitting_ro
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding
 from goldrank.tasks.ranking.evaluation import Ranked
-from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary
+from goldrank.tasks.ranking.out_of_vocabulary import KnownTexts
 from goldrank.tasks.ranking.shard_encoding import (
     TextShard,
     are_quick_to_cut,
@@ -116,7 +116,7 @@ def _why_local(encoder: Encoder, data: RankingData) -> str | None:
         return f"the index {settings.index} is searched where it is"
     if getattr(encoder, "sparse", False):
         return "its vectors are sparse"
-    if Vocabulary.of(encoder, data) is not None:
+    if KnownTexts.of(encoder, data) is not None:
         return "the model does not know a word of some texts"
     return None
 

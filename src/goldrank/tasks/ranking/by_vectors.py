@@ -23,7 +23,7 @@ from goldrank.tasks.ranking.chunks import MOST_RESULTS
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
 from goldrank.tasks.ranking.evaluation import Ranked
-from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary, with_mean
+from goldrank.tasks.ranking.out_of_vocabulary import KnownTexts, with_mean
 from goldrank.tasks.ranking.preflight import (
     refuse_training_texts,
     refuse_unfit_for_pieces,
@@ -45,7 +45,7 @@ def rank_by_vectors(encoder: Encoder, data: RankingData) -> Ranked:
     if data.settings.scoring != "single":
         return _rank_pieces(Encoding.of(encoder, data.item_texts if isinstance(encoder, Fitted) else ()), data)
     by_id = getattr(encoder, "by", None) == "id"
-    vocabulary = Vocabulary.of(encoder, data)
+    known_texts = KnownTexts.of(encoder, data)
     if isinstance(encoder, Fitted):
         encode, items = Encoding.fitted(encoder, data.item_texts)
     else:
@@ -55,13 +55,13 @@ def rank_by_vectors(encoder: Encoder, data: RankingData) -> Ranked:
     own_rows = rows_of(data.query_ids, data.item_ids) if data.queries_are_items else None
     queries = encoded_queries(encode, data) if own_rows is None else items[own_rows]
     sides = Sides(items, data.item_ids, queries, data.query_ids)
-    if vocabulary is not None:
-        sides = sides.only(vocabulary)
+    if known_texts is not None:
+        sides = sides.only(known_texts)
         if not len(sides.item_ids) or not len(sides.query_ids):
-            return replace(_nothing_known(vocabulary, data), warnings=tuple(encode.warnings()))
-    sides, remarks = _transformed(sides, vocabulary, encode, data)
+            return replace(_nothing_known(known_texts, data), warnings=tuple(encode.warnings()))
+    sides, remarks = _transformed(sides, known_texts, encode, data)
     warnings = (*encode.warnings(), *(_zero_vectors(sides, encode) if data.settings.similarity == "cosine" else ()))
-    run, hits = _searched(sides, vocabulary, data, owned=encode.gives_copies)
+    run, hits = _searched(sides, known_texts, data, owned=encode.gives_copies)
     if data.chunks is not None and data.settings.index not in EXACT:
         searched = data.chunks.enough(data.depth)
         remarks.append(f"documents are ranked by the best of the {searched} chunks that {data.settings.index} found")
@@ -77,9 +77,9 @@ class Sides:
     queries: Any
     query_ids: list[str]
 
-    def only(self, vocabulary: Vocabulary) -> Sides:
+    def only(self, known_texts: KnownTexts) -> Sides:
         """Return the items and queries of which the model knows a word."""
-        items, queries = np.flatnonzero(vocabulary.items), np.flatnonzero(vocabulary.queries)
+        items, queries = np.flatnonzero(known_texts.items), np.flatnonzero(known_texts.queries)
         item_ids = [self.item_ids[row] for row in items.tolist()]
         return Sides(self.items[items], item_ids, self.queries[queries], [self.query_ids[row] for row in queries])
 
@@ -138,7 +138,7 @@ def _stacked(parts: Iterable[Any], count: int) -> Any:
 
 
 def _transformed(
-    sides: Sides, vocabulary: Vocabulary | None, encode: Encoding, data: RankingData
+    sides: Sides, known_texts: KnownTexts | None, encode: Encoding, data: RankingData
 ) -> tuple[Sides, list[str]]:
     pipeline = Pipeline.parse(data.settings.transform)
     learnt_from, remarks = sides.items, []
@@ -148,13 +148,13 @@ def _transformed(
             pipeline.fit(learnt_from)
         sides, remarks = sides.changed(pipeline.apply), list(pipeline.notes)
         learnt_from = pipeline.apply(learnt_from)
-    if vocabulary is not None:
-        remarks.append(vocabulary.remark(data))
-        if not vocabulary.leaves_out:
+    if known_texts is not None:
+        remarks.append(known_texts.remark(data))
+        if not known_texts.leaves_out:
             mean = np.asarray(learnt_from.mean(axis=0, dtype=np.float64)).ravel()
             items, queries = (
                 with_mean(vectors, known, mean)
-                for vectors, known in ((sides.items, vocabulary.items), (sides.queries, vocabulary.queries))
+                for vectors, known in ((sides.items, known_texts.items), (sides.queries, known_texts.queries))
             )
             sides = Sides(items, data.item_ids, queries, data.query_ids)
     return sides, remarks
@@ -181,19 +181,19 @@ def fitting_rows(sides: Sides, encode: Encoding, data: RankingData) -> Any:
     return corpus
 
 
-def _nothing_known(vocabulary: Vocabulary, data: RankingData) -> Ranked:
+def _nothing_known(known_texts: KnownTexts, data: RankingData) -> Ranked:
     run = Run.view({query: {} for query in data.query_ids})
     hits = run.hits(data.gold, drop_self=data.collection.related, corpus=data.corpus)
     # Self-matches are excluded here too, which decides the last rank.
     hits = replace(hits, dropped_self=len(data.query_ids) if data.collection.related else 0)
-    return Ranked(run, vocabulary.settle(data, hits), (vocabulary.remark(data),))
+    return Ranked(run, known_texts.settle(data, hits), (known_texts.remark(data),))
 
 
 def _searched(
-    sides: Sides, vocabulary: Vocabulary | None, data: RankingData, *, owned: bool
+    sides: Sides, known_texts: KnownTexts | None, data: RankingData, *, owned: bool
 ) -> tuple[Run, Hits | None]:
     settings, ids = data.settings, sides.query_ids
-    left_out = vocabulary if vocabulary is not None and vocabulary.leaves_out else None
+    left_out = known_texts if known_texts is not None and known_texts.leaves_out else None
     similarity = checked_similarity(settings.similarity)
     if settings.index not in EXACT:
         index = build(settings.index, sides.items, sides.item_ids, similarity)
@@ -219,13 +219,13 @@ def _exact(spec: str, items: Any, ids: list[str], similarity: Similarity) -> Exa
     return index
 
 
-def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, data: RankingData) -> tuple[Run, Hits | None]:
+def ranked(exact: ExactIndex, sides: Sides, left_out: KnownTexts | None, data: RankingData) -> tuple[Run, Hits | None]:
     """Rank to the depth of the settings; if that is too much to keep, count the gold and rank the top on demand.
 
     Args:
         exact: an exact index over the items.
         sides: the vectors of the index, and the queries.
-        left_out: the vocabulary of the model, if unknown texts are left out of the ranking.
+        left_out: which texts the model knows, if the others are left out of the ranking.
         data: the items, queries and settings.
     """
     depth, queries, ids = data.depth, sides.queries, sides.query_ids
@@ -255,7 +255,7 @@ def counts_gold(data: RankingData, queries: int) -> bool:
     return data.chunks is None and (data.task.kind == "evalrank" or data.depth * queries > MOST_RESULTS)
 
 
-def _of_known(left_out: Vocabulary | None, data: RankingData, run: Run) -> Hits | None:
+def _of_known(left_out: KnownTexts | None, data: RankingData, run: Run) -> Hits | None:
     """Return hits if the run alone does not tell which gold is to be skipped."""
     if left_out is None or left_out.policy == "miss":
         return None

@@ -18,7 +18,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
+class KnownTexts:
     """Which items and queries have a word that the model knows, and the policy for those that have none."""
 
     policy: str
@@ -26,8 +26,8 @@ class Vocabulary:
     queries: Mask
 
     @classmethod
-    def of(cls, encoder: Encoder, data: RankingData) -> Vocabulary | None:
-        """Return the coverage by the model's vocabulary; None if it has no effect on the result."""
+    def of(cls, encoder: Encoder, data: RankingData) -> KnownTexts | None:
+        """Return which texts of the data the model knows; None if that has no effect on the result."""
         covers = getattr(encoder, "covers", None)
         if covers is None or data.oov == "keep" or getattr(encoder, "by", None) == "id":
             return None
