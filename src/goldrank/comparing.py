@@ -447,6 +447,7 @@ def compare_scores(
         test, correction, family, alpha, bootstrap: As in `compare`.
         flaws: The broken runs (see `find_flaws`).
     """
+    stats.check_alpha(alpha)
     refuse_different_queries(scores)
     unfit = {flaw.run for flaw in flaws if flaw.unfit}
     pairs = [replace(pair, unfit=bool(unfit & {pair.a, pair.b})) for pair in _pairs(scores, test, bootstrap)]

@@ -623,6 +623,11 @@ class Hits(Result):
             confidence=None if self.confidence is None else self.confidence[:, keep],
         )
 
+    def restrict_gold(self, keep: NDArray[np.bool_]) -> Hits:
+        """Return the judged items where *keep* is true as the only gold, for the queries that have any of them."""
+        rows = self.keep_rows(keep)
+        return rows.keep_queries(np.diff(rows.starts) > 0)
+
     @property
     def is_own(self) -> NDArray[np.bool_]:
         """Whether the id of each judged item is that of its query."""

@@ -120,6 +120,16 @@ def parse_options(inside: str, text: str, noun: str = "option") -> dict[str, str
     return options
 
 
+def split_options(text: str) -> tuple[str, str]:
+    """Split ``NAME(option=value, …)`` into the name and the text between the brackets; "" if it ends without any.
+
+    >>> split_options("faq.csv(query='Question (English)')"), split_options("IVF64(HNSW32),Flat")
+    (('faq.csv', "query='Question (English)'"), ('IVF64(HNSW32),Flat', ''))
+    """
+    match = re.fullmatch(rf"(?P<name>.+?)\((?P<options>{_INSIDE})\)", text.strip(), re.DOTALL)
+    return (text.strip(), "") if match is None else (match["name"], match["options"])
+
+
 def split_at_commas(inside: str, text: str) -> list[str]:
     """Split text at the commas that are not within brackets, braces or quotes, and strip the parts.
 

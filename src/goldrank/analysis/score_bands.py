@@ -352,7 +352,7 @@ def _of_grades(
     for name, rows in rows_by_band.items():
         keep = np.zeros(len(grades), np.bool_)
         keep[rows] = True
-        restricted = [_restrict(of_variant, keep) for of_variant in hits]
+        restricted = [of_variant.restrict_gold(keep) for of_variant in hits]
         count = len(restricted[0].queries)
         for variant, of_variant in zip(variants, restricted, strict=True):
             # The first setting alone, and every other one compared with it.
@@ -363,12 +363,6 @@ def _of_grades(
             estimate = _Estimate(score.value, score.interval, *(changes[0] if changes else ()))
             readings.append(estimate.reading(headlines[0].evaluator, model, name, count, variant, metric))
     return readings
-
-
-def _restrict(hits: Hits, keep: NDArray[np.bool_]) -> Hits:
-    """Return the hits with these items as the only gold, for the queries that have any of them."""
-    rows = hits.keep_rows(keep)
-    return rows.keep_queries(np.diff(rows.starts) > 0)
 
 
 def _ranks(values: Floats) -> Floats:

@@ -12,6 +12,7 @@ from goldrank.data.checks import QUANTILES, SEVERITIES, CollectionReport, FirstQ
 from goldrank.data.collections import READERS, Collection, wiki
 from goldrank.data.conversion import WRITERS, convert
 from goldrank.errors import InputError, counts
+from goldrank.reporting.text.formatting import truncate
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.results import to_json
 from goldrank.tasks.catalogue import load_data
@@ -121,7 +122,7 @@ def _first_query_grid(first: FirstQuery) -> Grid:
     """Return the first query with its gold as they were read, shortened to the width of the terminal."""
     entries = [(first.id, "query", first.text)]
     entries += [(item.id, f"grade {item.grade:g}", item.text) for item in first.items]
-    ids = [_cut(entry[0], _LONGEST_ID) for entry in entries]
+    ids = [truncate(entry[0], _LONGEST_ID) for entry in entries]
     headings = ["first query", "id", "as read"]
     used = max(len(headings[0]), *(len(role) for _, role, _ in entries)) + max(map(len, (headings[1], *ids))) + 6
     width = min(output_width(sys.stdout) or _WIDTH, _WIDTH)
@@ -129,17 +130,15 @@ def _first_query_grid(first: FirstQuery) -> Grid:
         [
             Cell(role),
             Cell(name),
-            Cell("(not in the corpus)" if text is None else _cut(text, max(width - used, _LONGEST_ID)) or "(no text)"),
+            Cell(
+                "(not in the corpus)" if text is None else truncate(text, max(width - used, _LONGEST_ID)) or "(no text)"
+            ),
         ]
         for name, (_, role, text) in zip(ids, entries, strict=True)
     ]
     more = first.judged - len(first.items)
     notes = [f"{counts(more, 'judged item')} more of this query."] if more else []
     return Grid(headings, rows, notes=notes, text_columns=3)
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def _statistics_rows(statistics: ArticleStatistics) -> dict[str, str]:

@@ -10,6 +10,7 @@ from goldrank.cli import options, printing
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.redaction import redact
+from goldrank.reporting.text.formatting import truncate
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 from goldrank.units import format_bytes
@@ -138,7 +139,12 @@ def _view(run: Run, queries: dict[str, str], texts: dict[str, str] | None) -> Vi
 
     def grid(query: str) -> Grid:
         cells = [
-            [Cell(str(row["rank"])), Cell(f"{row['score']:.4f}"), Cell(row["id"]), Cell(_short(row["text"] or ""))]
+            [
+                Cell(str(row["rank"])),
+                Cell(f"{row['score']:.4f}"),
+                Cell(row["id"]),
+                Cell(truncate(" ".join((row["text"] or "").split()), _TEXT_SHOWN)),
+            ]
             for row in results_of(query)
         ]
         columns = 4 if texts else 3
@@ -154,11 +160,6 @@ def _view(run: Run, queries: dict[str, str], texts: dict[str, str] | None) -> Vi
         lambda: [grid(query) for query in queries],
         schema="index-search",
     )
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _TEXT_SHOWN else line[: _TEXT_SHOWN - 1] + "…"
 
 
 def _info(args: argparse.Namespace) -> int:

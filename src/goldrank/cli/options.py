@@ -17,6 +17,7 @@ from goldrank.metrics import CHOICES, Profile, parse_all
 from goldrank.metrics.abstention import apply_inner
 from goldrank.reporting.text.grids import Layout
 from goldrank.scoring import Bootstrap
+from goldrank.stats import check_alpha, check_level
 from goldrank.terminal import display_width, output_width, wrap
 
 if TYPE_CHECKING:
@@ -305,8 +306,7 @@ def add_alpha(group: argparse._ActionsContainer, default: float | None = 0.05) -
 
 def _parse_alpha(text: str) -> float:
     alpha = _parse_number(text)
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha is {text}, which is not between 0 and 1", remedy="give a level such as 0.05")
+    check_alpha(alpha)
     return alpha
 
 
@@ -437,8 +437,7 @@ def checked_bootstrap(resamples: int, level: float = 0.95, method: str = "bca", 
     Raises:
         InputError: One of the settings is out of its range.
     """
-    if not 0 < level < 1:
-        raise InputError(f"the confidence level {level:g} is not between 0 and 1", remedy="give one such as 0.95")
+    check_level(level)
     if resamples < 100:
         raise InputError(f"{resamples} resamples are too few for an interval", remedy="give 100 or more")
     if method not in INTERVALS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal
 
@@ -13,7 +14,19 @@ from goldrank.fusion import is_fusion
 from goldrank.registry import Registry
 from goldrank.specs import Spec
 
-__all__ = ["KINDS", "Encoder", "Fitted", "ModelKind", "Options", "PairScorer", "Searcher", "Spec", "load", "searcher"]
+__all__ = [
+    "KINDS",
+    "Encoder",
+    "Fitted",
+    "ModelKind",
+    "Options",
+    "PairScorer",
+    "Searcher",
+    "Spec",
+    "built_in_kind",
+    "load",
+    "searcher",
+]
 
 
 Access = Literal["local", "download", "hub", "network", "code"]
@@ -40,10 +53,20 @@ class ModelKind:
     access: Access = "local"
     """What it uses besides local files; data may name only models of the access ``local``."""
 
+    def load(self, spec: Spec) -> Any:
+        """Return the model of a spec of this kind."""
+        return getattr(import_module(self.module), self.maker)(spec)
 
-def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> ModelKind:
+
+def built_in_kind(
+    package: str, module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local"
+) -> ModelKind:
+    """Return a kind of goldrank itself; its packages are those of *extra*, or none if that is empty."""
     install = f"pip install 'goldrank[{extra}]'" if extra else ""
-    return ModelKind(f"goldrank.encoders.{module}", maker, summary, install, example, access)
+    return ModelKind(f"goldrank.{package}.{module}", maker, summary, install, example, access)
+
+
+_kind = partial(built_in_kind, "encoders")
 
 
 _BUILT_IN: dict[str, ModelKind] = {
@@ -125,8 +148,8 @@ def load(spec: str | Spec | Callable[..., Any] | object, **options: object) -> E
         kind = KINDS.get(parsed.kind)
         if kind is None:
             raise unknown_name("kind of model", parsed.kind, KINDS, "goldrank list models")
-        made: Encoder | Searcher = getattr(import_module(kind.module), kind.maker)(parsed)
-        return made
+        model: Encoder | Searcher = kind.load(parsed)
+        return model
     if (vectors := _array_model(spec)) is not None:
         return vectors
     from goldrank.encoders import objects

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -65,7 +64,7 @@ def load_pair_scorer(spec: str | Spec | PairScorer | Callable[..., Any], **optio
         kind = PAIR_KINDS.get(parsed.kind)
         if kind is None:
             raise unknown_name("kind of pair scorer", parsed.kind, PAIR_KINDS, f"there are: {', '.join(PAIR_KINDS)}")
-        scorer: PairScorer = getattr(import_module(kind.module), kind.maker)(parsed)
+        scorer: PairScorer = kind.load(parsed)
         return scorer
     if not callable(spec):
         raise InputError(

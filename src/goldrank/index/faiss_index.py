@@ -19,6 +19,7 @@ from goldrank.hits import Gold, Hits, Run
 from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_similarity, checked_vectors
 from goldrank.io.columns import Columns
 from goldrank.progress import Progress
+from goldrank.specs import split_options
 from goldrank.vectors.similarity import normalised
 
 _TRAIN_AT_MOST = 1 << 22
@@ -42,10 +43,11 @@ class Factory:
     @classmethod
     def parse(cls, text: str) -> Factory:
         """Parse a factory string; only trailing brackets with ``=`` hold parameters, other brackets belong to faiss."""
-        match = re.fullmatch(r"(?:faiss:)?(?P<name>.+?)(?:\((?P<set>[^()]*=[^()]*)\))?", text.strip())
-        if match is None:
+        factory = text.strip().removeprefix("faiss:")
+        if not factory:
             raise _unknown(text)
-        return cls(match["name"], re.sub(r"\s", "", match["set"] or ""))
+        name, parameters = split_options(factory)
+        return cls(name, re.sub(r"\s", "", parameters)) if "=" in parameters else cls(factory)
 
     def __str__(self) -> str:
         return self.name + (f"({self.parameters})" if self.parameters else "")

@@ -32,7 +32,7 @@ from goldrank.store.texts import Side, Text
 from goldrank.tasks.catalogue import load_data
 from goldrank.tasks.ranking.evaluation import summary_of
 
-TextSource = str | PathLike[str]
+TextPath = str | PathLike[str]
 Corpus = int | Ids[str] | PathLike[str]
 """The number of items in a corpus, their ids, or a file with one id per line."""
 _SHOWN = 10
@@ -60,7 +60,7 @@ def given_runs(
     store: Store | str | PathLike[str] | None = None,
     *,
     gold: Any = None,
-    texts: TextSource | Sequence[TextSource] = (),
+    texts: TextPath | Sequence[TextPath] = (),
     corpus: Corpus | None = None,
     gold_format: str | None = None,
     run_format: str | None = None,
@@ -123,7 +123,7 @@ def file_runs(
     gold: Any,
     runs: Any,
     *,
-    texts: TextSource | Sequence[TextSource] = (),
+    texts: TextPath | Sequence[TextPath] = (),
     corpus: Corpus | None = None,
     gold_format: str | None = None,
     run_format: str | None = None,
@@ -234,12 +234,12 @@ def _identity(run: Any) -> str:
     return f"{fspath(run)} {stamp(Path(run))}" if isinstance(run, (str, PathLike)) and fspath(run) != "-" else ""
 
 
-def read_text_sources(texts: Sequence[TextSource], gold: Gold) -> dict[str, dict[Side, Documents]]:
+def read_text_sources(texts: Sequence[TextPath], gold: Gold) -> dict[str, dict[Side, Documents]]:
     """Return the documents of collections and tables by source and side."""
     return {fspath(source): _read_texts(source, gold) for source in texts}
 
 
-def _read_texts(source: TextSource, gold: Gold) -> dict[Side, Documents]:
+def _read_texts(source: TextPath, gold: Gold) -> dict[Side, Documents]:
     """Return the documents of a collection by side; those of a table belong to the side that has more of their ids."""
     if not Path(source).is_file():
         collection = load_data(source)

@@ -33,6 +33,7 @@ from goldrank.scoring import (
     score_counted,
 )
 from goldrank.slices import Attributes, Slice, make_slices, read_attributes
+from goldrank.stats import check_alpha
 from goldrank.store import Store
 
 BASE, NEW = "base", "new"
@@ -196,8 +197,7 @@ def gate(
     """
     if cannot_tell not in (None, "pass", "fail"):
         raise unknown_name("value of cannot_tell", str(cannot_tell), ("pass", "fail"), "pass or fail")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha}, which is not between 0 and 1", remedy="give a level such as 0.05")
+    check_alpha(alpha)
     if planned is not None and slices is not None:
         raise InputError("planned is of all queries and not of slices", remedy="leave planned or the slices out")
     if planned is not None and not sequential:

@@ -28,6 +28,7 @@ from goldrank.runs.evaluate import Outcome
 from goldrank.runs.masked import PredictionJob, load_stored_predictions, name_examples, predict_run
 from goldrank.runs.prediction_files import FilePredictions, expand
 from goldrank.scoring import Bootstrap
+from goldrank.stats import check_alpha
 from goldrank.store import Store, StoredRun
 from goldrank.tasks.ranking.sharding import Sharding
 
@@ -176,8 +177,7 @@ def score(
     >>> list(score(guesses, bootstrap=Bootstrap(resamples=200)).runs) == [guesses.runs[0].key]
     True
     """
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
+    check_alpha(alpha)
     place = runs.store if isinstance(runs, MaskedPredictions) and store is None else store
     place = Store.open(place)
     notes: list[str] = []

@@ -56,8 +56,7 @@ class Measures:
         if self.metrics is not None:
             parse_all(self.metrics)
         resolve_conventions(find_profile(self.profile or "standard"), self.conventions)
-        if not 0 < self.alpha < 1:
-            raise InputError(f"alpha is {self.alpha:g}", remedy="give a level of significance such as 0.05")
+        stats.check_alpha(self.alpha)
 
     def scoring(self, data: RankingData) -> Scoring:
         """Return how models are scored on a task."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Gold
-from goldrank.runs.file_runs import TextSource, chosen_texts, read_text_sources
+from goldrank.runs.file_runs import TextPath, chosen_texts, read_text_sources
 from goldrank.slices.attributes import Attributes, Slice, make_slices
 from goldrank.slices.derived import PlainTexts, SliceSource
 from goldrank.store import Store, StoredRun
@@ -108,7 +108,7 @@ def find_slice(slices: Sequence[Slice], name: str) -> Slice:
     raise unknown_name("slice", name, known, f"there are {', '.join(known[:20]) or 'none'}")
 
 
-def file_source(gold: Gold, texts: Sequence[TextSource] = (), given: Attributes | None = None) -> SliceSource:
+def file_source(gold: Gold, texts: Sequence[TextPath] = (), given: Attributes | None = None) -> SliceSource:
     """Return what slices of run files can be made from.
 
     Args:

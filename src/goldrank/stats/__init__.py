@@ -31,7 +31,10 @@ from goldrank.stats.intervals import (
     Sample,
     aggregate,
     bootstrap_aggregates,
+    check_alpha,
+    check_level,
     intervals,
+    percentile_interval,
     wilson,
 )
 from goldrank.stats.paired import (
@@ -65,6 +68,8 @@ __all__ = [
     "bootstrap_correlations",
     "bootstrap_means",
     "bootstrap_medians",
+    "check_alpha",
+    "check_level",
     "compare_correlations",
     "confidence_sequence",
     "correlation",
@@ -77,6 +82,7 @@ __all__ = [
     "log_capital",
     "mcnemar",
     "paired_test",
+    "percentile_interval",
     "permutation_p_values",
     "randomisation_test",
     "randomisation_tests",

@@ -140,7 +140,7 @@ def intervals(
     for position, column in enumerate(columns):
         if column.how == "nauc" and column.weights is not None:
             areas = resampled_areas(column.values, column.weights, resamples=resamples, seed=seed)
-            results[position] = _percentile(areas, level) if len(areas) else None
+            results[position] = percentile_interval(areas, level) if len(areas) else None
             continue
         values, weights = _checked(column.values, column.weights, column.how)
         if column.how == "geometric":
@@ -155,7 +155,7 @@ def intervals(
             results[position] = Interval(value, value, level, "constant")
         elif column.how == "median":
             medians = bootstrap_medians(values, resamples=resamples, seed=seed)
-            results[position] = _percentile(medians[~np.isnan(medians)], level)
+            results[position] = percentile_interval(medians[~np.isnan(medians)], level)
         else:
             ratios[position] = _ratio(values, weights)
     if ratios:
@@ -268,14 +268,15 @@ def _bootstrap_ratios(ratios: list[_Ratio], resamples: int, seed: int) -> list[F
 
 def _ratio_interval(ratio: _Ratio, replicates: Floats, level: float, method: str, how: Aggregate) -> Interval:
     interval = _bca(ratio, replicates, level) if method == "bca" else None
-    interval = interval or _percentile(replicates, level)
+    interval = interval or percentile_interval(replicates, level)
     low, high = ratio.low + interval.low, ratio.low + interval.high
     if how == "geometric":
         low, high = math.exp(low), math.exp(high)
     return Interval(low, high, level, interval.method)
 
 
-def _percentile(replicates: Floats, level: float) -> Interval:
+def percentile_interval(replicates: Floats, level: float) -> Interval:
+    """Return the interval between two quantiles of the values of a statistic over resamples."""
     low, high = np.quantile(replicates, ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(low), float(high), level, "percentile")
 
@@ -365,4 +366,10 @@ def _checked(values: Floats, weights: Floats | None, how: str) -> tuple[Floats, 
 def check_level(level: float) -> None:
     """Raise InputError unless *level* is a confidence level, between 0 and 1."""
     if not 0 < level < 1:
-        raise InputError(f"the confidence level {level} is not between 0 and 1", remedy="for example 0.95")
+        raise InputError(f"the confidence level {level:g} is not between 0 and 1", remedy="give one such as 0.95")
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise InputError unless *alpha* is a level of significance, between 0 and 1."""
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha:g}, which is not between 0 and 1", remedy="give a level such as 0.05")

@@ -63,8 +63,7 @@ def meta(
     >>> meta(rows, downstream=["accuracy"], bootstrap=Bootstrap(resamples=200)).ranked
     ['sts', 'mrr']
     """
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
+    stats.check_alpha(alpha)
     conditions = {name: [one] if isinstance(one, str) else list(one) for name, one in (where or {}).items()}
     values = _read(table, conditions)
     chosen = stats.correlation_kind(kind)

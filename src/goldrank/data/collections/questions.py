@@ -19,7 +19,7 @@ from goldrank.io.checks import is_missing, is_number
 from goldrank.io.column_names import describe_table, listing, normal
 from goldrank.io.columns import Columns, group
 from goldrank.io.metadata import metadata_fields
-from goldrank.specs import parse_options
+from goldrank.specs import parse_options, split_options
 
 QUERY_NAMES = ("question", "query", "question_text", "query_text", "user_input", "prompt", "anchor", "text")
 ITEM_NAMES = (
@@ -35,7 +35,6 @@ ID_NAMES = ("query_id", "qid", "question_id", "id", "_id")
 _WEAK = ("text", "id", "_id")
 _SEPARATORS = (";", "|", "\n", ",")
 _OPTIONS = ("query", "items", "grade", "id", "sheet")
-_SPEC = re.compile(r"(?P<path>.*?)\((?P<options>[^()]*)\)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,10 @@ class QuestionTable:
         written = "TABLE"
         if isinstance(source, (str, Path)):
             written = str(source)
-            match = _SPEC.fullmatch(written)
-            if match is not None and not Path(written).exists():
-                written, chosen = match["path"], parse_options(match["options"], written)
-                source = written
+            path, options = split_options(written)
+            if options and not Path(written).exists():
+                chosen = parse_options(options, written)
+                source = written = path
             for name in chosen:
                 if name not in _OPTIONS:
                     raise unknown_name("option of --questions", name, _OPTIONS, f"one of {', '.join(_OPTIONS)}")

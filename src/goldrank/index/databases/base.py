@@ -22,7 +22,7 @@ from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_
 from goldrank.io.columns import Columns
 from goldrank.progress import Progress
 from goldrank.redaction import redact
-from goldrank.specs import parse_options
+from goldrank.specs import parse_options, split_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -49,10 +49,11 @@ class DatabaseSpec:
     @classmethod
     def parse(cls, spec: str) -> DatabaseSpec:
         """Parse a spec; only trailing brackets hold options."""
-        match = re.fullmatch(r"(?P<kind>\w+):(?P<address>.+?)(?:\((?P<set>[^()]*)\))?", spec.strip(), flags=re.DOTALL)
-        if match is None:
+        name, options = split_options(spec)
+        kind, _, address = name.partition(":")
+        if not kind.isidentifier() or not address:
             raise InputError(f"{shorten(redact(spec))} names no database", remedy="write KIND:ADDRESS(option=value,…)")
-        return cls(match["kind"], match["address"], parse_options(match["set"] or "", spec))
+        return cls(kind, address, parse_options(options, spec))
 
 
 def fill_options(spec: DatabaseSpec, kinds: Kinds, common: Mapping[str, Value], default_kind: str) -> dict[str, Value]:

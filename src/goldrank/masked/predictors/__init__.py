@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from functools import partial
 from typing import Any
 
-from goldrank.encoders import Access, ModelKind
+from goldrank.encoders import ModelKind, built_in_kind
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.masked.predictors.base import ClosedSet, Predictor, remarks_of
 from goldrank.specs import Spec
@@ -14,11 +14,7 @@ from goldrank.specs import Spec
 __all__ = ["PREDICTORS", "ClosedSet", "Predictor", "load_predictor", "parse_predictor", "remarks_of"]
 
 
-def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> ModelKind:
-    install = f"pip install 'goldrank[{extra}]'" if extra else ""
-    return ModelKind(f"goldrank.masked.predictors.{module}", maker, summary, install, example, access)
-
-
+_kind = partial(built_in_kind, "masked.predictors")
 PREDICTORS: dict[str, ModelKind] = {
     "names": _kind("name_lists", "make", "the most frequent names, or random ones: the floor", "", "names:majority"),
     "retrieve": _kind(
@@ -74,7 +70,7 @@ def load_predictor(spec: str | Spec | Predictor | Callable[..., Any]) -> Predict
         kind = PREDICTORS.get(parsed.kind)
         if kind is None:
             raise unknown_name("kind of predictor", parsed.kind, PREDICTORS, "goldrank list predictors")
-        predictor: Predictor = getattr(import_module(kind.module), kind.maker)(parsed)
+        predictor: Predictor = kind.load(parsed)
         return predictor
     if not callable(spec):
         raise InputError(f"{shorten(spec)} is not a predictor", remedy="give a spec string or a function")

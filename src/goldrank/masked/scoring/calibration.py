@@ -14,7 +14,7 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Ints
 from goldrank.masked.scoring.levels import Level
-from goldrank.stats import Interval, bootstrap_means
+from goldrank.stats import Interval, bootstrap_means, check_level, percentile_interval
 
 # Tolerance for probabilities that exceed 1 by the rounding of a softmax or a sum.
 _ROUNDING = 1e-6
@@ -96,8 +96,7 @@ def _bins(number: Ints, given: np.ndarray, right: np.ndarray, bins: int) -> list
 def _interval(
     page: Ints, number: Ints, gap: np.ndarray, bins: int, resamples: int, level: float, seed: int
 ) -> Interval | None:
-    if not 0 < level < 1:
-        raise InputError(f"the confidence level {level} is not between 0 and 1", remedy="for example 0.95")
+    check_level(level)
     pages, page_index = np.unique(page, return_inverse=True)
     if len(pages) < 2:
         return None
@@ -105,5 +104,4 @@ def _interval(
     counts = np.bincount(page_index, minlength=len(pages)).astype(np.float64)
     resampled = bootstrap_means(np.column_stack((cells, counts)), resamples=resamples, seed=seed)
     errors = np.abs(resampled[:, :bins]).sum(axis=1) / resampled[:, bins]
-    low, high = np.quantile(errors, ((1 - level) / 2, (1 + level) / 2))
-    return Interval(float(low), float(high), level, "percentile")
+    return percentile_interval(errors, level)

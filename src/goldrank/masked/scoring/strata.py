@@ -89,16 +89,11 @@ def _by_number(column: NDArray[Any], by: str, bins: int) -> tuple[list[str], NDA
 
 def _hits(scores: MaskedScores, chosen: Bools, pages_are_whole: bool) -> dict[str, Hits]:
     levels = scores.levels
-    by_level = {name: _select(levels[name].hits, chosen[levels[name].example]) for name in ("mask", "example")}
+    # A query without rows would count as wrong.
+    by_level = {name: levels[name].hits.restrict_gold(chosen[levels[name].example]) for name in ("mask", "example")}
     if pages_are_whole:
         hits = levels["page"].hits
         keep = np.zeros(len(hits), bool)
         keep[levels["example"].hits.query_index[chosen]] = True
-        by_level["page"] = _select(hits, keep)
+        by_level["page"] = hits.restrict_gold(keep)
     return by_level
-
-
-def _select(hits: Hits, keep: Bools) -> Hits:
-    """Select rows and their pages; a page without rows would count as wrong."""
-    rows = hits.keep_rows(keep)
-    return rows.keep_queries(np.diff(rows.starts) > 0)

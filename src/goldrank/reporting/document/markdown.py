@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from goldrank.metrics import Metric
-from goldrank.reporting.document.sections import Answer, Case, Passage, Report, Section, truncate
+from goldrank.reporting.document.sections import Answer, Case, Passage, Report, Section
 from goldrank.reporting.document.summary import Summary, summarise
 from goldrank.reporting.text import formatting
+from goldrank.reporting.text.formatting import truncate
 from goldrank.reporting.text.grids import Cell, Grid, render
 
 _LONGEST_TEXT, _LONGEST_TITLE = 600, 300

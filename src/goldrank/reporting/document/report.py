@@ -16,7 +16,7 @@ from goldrank.errors import InputError, unknown_name
 from goldrank.metrics import Conventions
 from goldrank.reporting.document.content import WORST, content_of
 from goldrank.reporting.document.sections import Report
-from goldrank.runs.file_runs import Corpus, TextSource, given_runs
+from goldrank.runs.file_runs import Corpus, TextPath, given_runs
 from goldrank.runs.slice_sources import SliceChoice
 from goldrank.scoring import Bootstrap, conventions_of
 from goldrank.slices.attributes import read_attributes
@@ -42,7 +42,7 @@ def report(
     output: str | PathLike[str] | None = None,
     *,
     gold: Any = None,
-    texts: TextSource | Sequence[TextSource] = (),
+    texts: TextPath | Sequence[TextPath] = (),
     corpus: Corpus | None = None,
     gold_format: str | None = None,
     run_format: str | None = None,

@@ -17,18 +17,10 @@ from goldrank.io.files import write_atomically
 from goldrank.presentation import Result
 from goldrank.reporting.figures.description import Figure, LeftOut
 from goldrank.reporting.render.themes import colour_name
+from goldrank.reporting.text.formatting import truncate
 from goldrank.reporting.text.grids import Grid
 from goldrank.reporting.text.results import plain
 from goldrank.store import ResultKind
-
-
-def truncate(text: str, limit: int) -> str:
-    """Return the beginning of a text, with an ellipsis if it is longer than *limit*.
-
-    >>> truncate("one two three", 8)
-    'one two…'
-    """
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 @dataclass(frozen=True)

@@ -180,8 +180,7 @@ def _left_out(result: AcrossComparison) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1} others"] if len(names) > _MOST_NAMES else names
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    return formatting.enumerate_names(names, _MOST_NAMES)
 
 
 def as_json(result: AcrossComparison) -> dict[str, Any]:

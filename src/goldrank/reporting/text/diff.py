@@ -9,6 +9,7 @@ from typing import Any
 from goldrank.analysis.rank_changes import STATUSES
 from goldrank.analysis.rank_diff import BY_DEPTH, Diff, Measure
 from goldrank.errors import counts, shorten
+from goldrank.reporting.text.formatting import truncate
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.results import limits
 from goldrank.reporting.text.views import View
@@ -204,5 +205,4 @@ def _query_grid(diff: Diff) -> Grid:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _TEXT_SHOWN else line[: _TEXT_SHOWN - 1] + "…"
+    return truncate(" ".join(text.split()), _TEXT_SHOWN)

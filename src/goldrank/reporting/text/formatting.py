@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from goldrank.metrics import Metric
 from goldrank.scoring import Score
@@ -59,6 +60,25 @@ def p_clause(number: float, relation: str = "=") -> str:
     """
     written = p_value(number)
     return f"p < {written[1:]}" if written.startswith("<") else f"p {relation} {written}"
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return the beginning of a text, with an ellipsis if it is longer than *limit*.
+
+    >>> truncate("one two three", 8)
+    'one two…'
+    """
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def enumerate_names(names: Sequence[str], most: int) -> str:
+    """Return names with "and" before the last; of more than *most*, the others are only counted.
+
+    >>> enumerate_names(["bm25", "lsa", "tfidf"], 3), enumerate_names(["bm25", "lsa", "tfidf", "st"], 3)
+    ('bm25, lsa and tfidf', 'bm25, lsa and 2 others')
+    """
+    shown = [*names[: most - 1], f"{len(names) - most + 1} others"] if len(names) > most else names
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def heading(metric: Metric) -> str:

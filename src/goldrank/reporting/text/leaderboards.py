@@ -161,7 +161,7 @@ def _worst_grid(board: RankingLeaderboard, count: int) -> Grid:
     metric = next(iter(next(iter(board.comparison.scores.values()))))
     rows = [
         [
-            Cell(f"{miss.id}: {_shortened(miss.text)}" if miss.text else miss.id),
+            Cell(f"{miss.id}: {formatting.truncate(miss.text, 80)}" if miss.text else miss.id),
             Cell("; ".join(f"{_rank(item.rank)} {item.label}" for item in miss.gold)),
             Cell("; ".join(f"{item.rank}. {item.label}" for item in miss.above) or "–"),
             Cell(f"{miss.value:.4f}"),
@@ -175,10 +175,6 @@ def _worst_grid(board: RankingLeaderboard, count: int) -> Grid:
 
 def _rank(rank: int | None) -> str:
     return "not ranked:" if rank is None else f"{rank}."
-
-
-def _shortened(text: str, length: int = 80) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def _measurement_grids(board: MeasurementLeaderboard, worst: int) -> list[Grid]:

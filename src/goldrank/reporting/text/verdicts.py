@@ -195,13 +195,13 @@ def _leading(
     others = [other for other, p in adjusted.items() if math.isnan(p)]
     parts = []
     if worse:
-        whom = "every other run" if len(worse) == len(adjusted) else _listed(worse)
+        whom = "every other run" if len(worse) == len(adjusted) else formatting.enumerate_names(worse, _MOST_NAMES)
         parts.append(f"is better than {whom} ({_p_of([adjusted[other] for other in worse], '≤')})")
     if alike:
         p = _p_of([adjusted[other] for other in alike], "≥")
-        parts.append(f"cannot be told apart from {_listed(alike)} ({p}{power})")
+        parts.append(f"cannot be told apart from {formatting.enumerate_names(alike, _MOST_NAMES)} ({p}{power})")
     if others:
-        parts.append(f"was not tested against {_listed(others)} ({untested})")
+        parts.append(f"was not tested against {formatting.enumerate_names(others, _MOST_NAMES)} ({untested})")
     verb = "is best" if len(worse) == len(adjusted) else "leads"
     by = f"; {tested}" if worse or alike else ""
     return f"On {metric}, {leader} {verb} with {reached}; it {' and '.join(parts)}{by}."
@@ -211,11 +211,6 @@ def _p_of(values: Sequence[float], relation: str) -> str:
     """Return the largest (≤) or the smallest (≥) of some p-values, with "=" if they do not differ."""
     extreme = max(values) if relation == "≤" else min(values)
     return formatting.p_clause(extreme, relation if len(set(values)) > 1 else "=")
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = [*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1} others"] if len(names) > _MOST_NAMES else names
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def measured_statement(
