@@ -172,10 +172,10 @@ def self_matches(listed: Mapping[str, Sequence[str]], name: str) -> list[DataWar
 
 
 def self_matches_by_position(
-    listed: Mapping[str, Sequence[str]], dropped: int, name: str, *, kept: bool
+    listed: Mapping[str, Sequence[str]], dropped: int, name: str, *, counted: bool
 ) -> list[DataWarning]:
     """Return warnings about self-matches of queries without ids: item 3 need not be the query at position 3."""
-    if kept:
+    if counted:
         # If the queries are the items, most queries are their own first result.
         return self_matches({query: items[:1] for query, items in listed.items()}, name)
     if not dropped:

@@ -74,15 +74,15 @@ class Registry(Mapping[str, T]):
 
     def _load(self, entry: EntryPoint) -> T:
         try:
-            thing = entry.load()
+            value = entry.load()
         except Exception as error:
             self._refuse(entry, f"which cannot be imported ({type(error).__name__}: {reason_of(error)})")
-        if not isinstance(thing, self._kind):
-            self._refuse(entry, f"which is of the type {type(thing).__name__} and not {self._kind.__name__}")
-        name = getattr(thing, "name", entry.name)
+        if not isinstance(value, self._kind):
+            self._refuse(entry, f"which is of the type {type(value).__name__} and not {self._kind.__name__}")
+        name = getattr(value, "name", entry.name)
         if name != entry.name:
             self._refuse(entry, f"whose own name is {name!r}")
-        return thing
+        return value
 
     def _refuse(self, entry: EntryPoint, reason: str) -> NoReturn:
         package = _package(entry)

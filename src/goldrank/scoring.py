@@ -216,7 +216,7 @@ class Scores(Result, Mapping[str, Score]):
             return self.prior_warnings
         keeps_self = self.conventions.self_matches == "keep"
         if self.source.gold.is_by_position:
-            own = self_matches_by_position(self.source.items, self.counts.self_dropped, self.name, kept=keeps_self)
+            own = self_matches_by_position(self.source.items, self.counts.self_dropped, self.name, counted=keeps_self)
         else:
             own = self_matches(self.source.items, self.name) if keeps_self else []
         return (*self.prior_warnings, *self.source.warnings, *own)

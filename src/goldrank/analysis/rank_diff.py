@@ -205,8 +205,8 @@ def diff(
             raise InputError(f"k is {k}", remedy="give a whole number of at least 1")
         if run_format is not None:
             raise InputError("run_format has no effect on indexes", remedy="leave it out")
-        asked = _read_queries(queries)
-        sources = [_index_source(given, asked, k, model) for given in (a, b)]
+        query_texts = _read_queries(queries)
+        sources = [_index_source(given, query_texts, k, model) for given in (a, b)]
     aligned = align(sources[0].run, sources[1].run, depth=depth, scores=scores)
     chosen = _choose_depths(aligned, depths)
     changes = find_changes(aligned, tolerance)

@@ -45,7 +45,7 @@ class RelevantPair:
 
     query: str
     item: str
-    asked: str
+    query_text: str
     text: str
     """The whole text of the item, as a model reads it."""
     title: str = ""
@@ -65,7 +65,7 @@ def find_leaks(pairs: Iterable[RelevantPair]) -> Leaks:
     fold_once = lru_cache(maxsize=None)(fold)
     worst: dict[str, tuple[int, str]] = {}
     for pair in pairs:
-        kind = _kind(*map(fold_once, (pair.asked, pair.text, pair.title, pair.body)))
+        kind = _kind(*map(fold_once, (pair.query_text, pair.text, pair.title, pair.body)))
         if kind is not None:
             leak = _KINDS.index(kind), pair.item
             worst[pair.query] = min(leak, worst.get(pair.query, leak))
@@ -75,19 +75,19 @@ def find_leaks(pairs: Iterable[RelevantPair]) -> Leaks:
     return leaks
 
 
-def _kind(asked: str, text: str, title: str, body: str) -> str | None:
-    if not asked:
+def _kind(query_text: str, text: str, title: str, body: str) -> str | None:
+    if not query_text:
         return None
-    if asked in (text, body):
+    if query_text in (text, body):
         return "same"
-    if asked == title:
+    if query_text == title:
         return "title"
-    if _are_near(asked, body or text) or _are_near(asked, text):
+    if _are_near(query_text, body or text) or _are_near(query_text, text):
         return "near"
-    if count_words(asked) >= LEAST_WORDS_INSIDE and f" {asked} " in f" {text} ":
+    if count_words(query_text) >= LEAST_WORDS_INSIDE and f" {query_text} " in f" {text} ":
         return "inside"
     answer = body or text
-    return "answer" if count_words(answer) >= LEAST_WORDS_INSIDE and f" {answer} " in f" {asked} " else None
+    return "answer" if count_words(answer) >= LEAST_WORDS_INSIDE and f" {answer} " in f" {query_text} " else None
 
 
 def _are_near(first: str, second: str) -> bool:

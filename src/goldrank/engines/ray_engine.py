@@ -95,10 +95,10 @@ class RayEngine:
         self.close()
 
 
-def _packed(thing: object) -> bytes:
+def _packed(value: object) -> bytes:
     from ray import cloudpickle
 
-    return bytes(cloudpickle.dumps(thing))
+    return bytes(cloudpickle.dumps(value))
 
 
 def _unpacked(kind: str, content: Any, what: str) -> object:

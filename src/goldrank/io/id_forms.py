@@ -20,14 +20,14 @@ class IdForms:
 
     what: str
     """The difference, such as "the number format"."""
-    one: str
-    other: str
+    first: str
+    second: str
     count: int
     """The number of ids of the first side that differ only in this from one of the second."""
     remedy: str
 
     def __str__(self) -> str:
-        return f"{self.what} (such as {shorten(self.one)} and {shorten(self.other)})"
+        return f"{self.what} (such as {shorten(self.first)} and {shorten(self.second)})"
 
 
 def compare_forms(first: Iterable[str], second: Iterable[str]) -> IdForms | None:

@@ -90,9 +90,9 @@ class PredictionJob:
 
     def evaluate(self) -> MaskedEvaluation:
         """Predict every mask."""
-        kept = self.checkpoint()
+        checkpoint = self.checkpoint()
         with measure_seconds() as elapsed:
-            guesses = predict_all(self.chunks, self.predictor, k=self.k, context=self.context, checkpoint=kept)
+            guesses = predict_all(self.chunks, self.predictor, k=self.k, context=self.context, checkpoint=checkpoint)
         table, joined = join(self.chunks, guesses)
         return MaskedEvaluation(self, table, joined.sentences(), elapsed.seconds)
 

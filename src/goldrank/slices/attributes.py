@@ -224,8 +224,8 @@ def _numbers(values: Iterable[str]) -> dict[str, float] | None:
 
 def _bands(numbers: Mapping[str, float], sample: Sequence[str]) -> dict[str, str]:
     """Return the name of the quantile band of each value; equal numbers are in the same band."""
-    drawn = np.array([numbers[value] for value in sample])
-    edges = np.quantile(drawn, np.arange(1, BANDS) / BANDS, method="inverted_cdf")
+    known = np.array([numbers[value] for value in sample])
+    edges = np.quantile(known, np.arange(1, BANDS) / BANDS, method="inverted_cdf")
     bands: dict[int, list[float]] = {}
     for number in sorted(set(numbers.values())):
         bands.setdefault(int(np.searchsorted(edges, number)), []).append(number)

@@ -129,11 +129,11 @@ def _candidates(slices: Sequence[Slice], queries: Sequence[str]) -> list[tuple[S
         member[[number[query] for query in part.queries if query in number]] = True
         singles.append((part, member))
         add(part, member)
-    for (one, of_one), (other, of_other) in combinations(singles, 2):
-        if one.attribute != other.attribute:
-            both = of_one & of_other
-            names = tuple(query for query in one.queries if query in number and both[number[query]])
-            add(Slice(f"{one.attribute}={one.value}, {other.attribute}", other.value, names), both)
+    for (first, of_first), (second, of_second) in combinations(singles, 2):
+        if first.attribute != second.attribute:
+            both = of_first & of_second
+            names = tuple(query for query in first.queries if query in number and both[number[query]])
+            add(Slice(f"{first.attribute}={first.value}, {second.attribute}", second.value, names), both)
     return list(seen.values())
 
 

@@ -274,14 +274,14 @@ def find_tasks(tasks: Sequence[object], questions: object = None) -> list[Task]:
     Raises:
         InputError: There are questions, and no task is a folder of documents.
     """
-    asked = [
+    takes_table = [
         questions is not None and isinstance(task, (str, PathLike)) and _may_be_folder(task) and takes_questions(task)
         for task in tasks
     ]
-    if questions is not None and not any(asked):
+    if questions is not None and not any(takes_table):
         # Reports why the first of them takes no questions.
-        asked = [True, *asked[1:]]
-    return [find_task(task, questions if takes else None) for task, takes in zip(tasks, asked, strict=True)]
+        takes_table = [True, *takes_table[1:]]
+    return [find_task(task, questions if takes else None) for task, takes in zip(tasks, takes_table, strict=True)]
 
 
 def load_data(data: object, *, split: str | None = None, format: str | None = None, questions: object = None) -> Any:

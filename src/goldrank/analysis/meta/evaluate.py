@@ -64,7 +64,7 @@ def meta(
     ['sts', 'mrr']
     """
     stats.check_alpha(alpha)
-    conditions = {name: [one] if isinstance(one, str) else list(one) for name, one in (where or {}).items()}
+    conditions = {name: [value] if isinstance(value, str) else list(value) for name, value in (where or {}).items()}
     values = _read(table, conditions)
     chosen = stats.correlation_kind(kind)
     rows, columns = _roles(values, intrinsic, downstream)

@@ -277,8 +277,8 @@ def read_questions(source: QuestionTable, folder: Path, ids: Sequence[str], left
         replace(Document.plain(name, text), further=tuple(rows.further.get(name, {}).items()))
         for name, text in rows.texts.items()
     ]
-    kept = {name.partition(".")[0] for fields in rows.further.values() for name in fields}
-    further = [at for at, name in enumerate(table.names) if name in kept]
+    used = {name.partition(".")[0] for fields in rows.further.values() for name in fields}
+    further = [at for at, name in enumerate(table.names) if name in used]
     return Questions(
         Documents(queries, table.source),
         _gold(rows, table),
@@ -382,8 +382,7 @@ def _unmatched(
             )
     near = {PurePosixPath(other).name.lower(): other for other in names.ids}
     known = dict.fromkeys([*near, *(other.lower() for other in names.ids)])
-    error = unknown_name("document", name, known, f"the folder has {counts(len(names.ids), 'document')}", where=place)
-    return error
+    return unknown_name("document", name, known, f"the folder has {counts(len(names.ids), 'document')}", where=place)
 
 
 def _grades(record: Mapping[str, object], items: str, grade: str | None, count: int, place: str) -> list[float]:

@@ -137,8 +137,8 @@ def describe_records(source: str, names: Sequence[str], further: Sequence[str] =
     'corpus.jsonl: id = _id, title = title, text = text; ignored: metadata'
     """
     keys = find_keys(tuple(names))
-    found = {"id": keys.id, "title": keys.title, "text": keys.text, "sections": keys.sections}
-    positions = {role: None if name is None else list(names).index(name) for role, name in found.items()}
+    columns = {"id": keys.id, "title": keys.title, "text": keys.text, "sections": keys.sections}
+    positions = {role: None if name is None else list(names).index(name) for role, name in columns.items()}
     return describe_table(source, names, {**positions, **roles}, [list(names).index(name) for name in further])
 
 

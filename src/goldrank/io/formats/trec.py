@@ -142,14 +142,14 @@ def _mapping_error(fault: RowFault, name: str, value: str) -> InputError:
     )
 
 
-def _remedy(found: int, kind: TableKind) -> str:
-    if kind == "run" and found == TREC_LAYOUT["gold"][0]:
+def _remedy(columns: int, kind: TableKind) -> str:
+    if kind == "run" and columns == TREC_LAYOUT["gold"][0]:
         return "this may be the gold: give the run here, or add the missing columns"
-    if kind == "gold" and found == TREC_LAYOUT["run"][0]:
+    if kind == "gold" and columns == TREC_LAYOUT["run"][0]:
         return "this may be a run: give the qrels here"
     width = TREC_LAYOUT[kind][0]
-    if found < width:
-        return "add the missing column" + ("s" if width - found > 1 else "")
+    if columns < width:
+        return "add the missing column" + ("s" if width - columns > 1 else "")
     return "an id with a space counts as two columns: use csv or json for such ids"
 
 

@@ -235,9 +235,9 @@ def measured_statement(
             metric, leader, reached, adjusted, beaten, "paired test, Holm", untested="no predictions are stored"
         )
     [(other, second)] = others
-    told = f"{leader} is better than {other}" if beaten else f"{leader} and {other} cannot be told apart"
+    verdict = f"{leader} is better than {other}" if beaten else f"{leader} and {other} cannot be told apart"
     return (
-        f"{told} on {metric}: {_number(best.value)} vs {_number(second.value)}, difference "
+        f"{verdict} on {metric}: {_number(best.value)} vs {_number(second.value)}, difference "
         f"{_number(best.value - second.value)}, {formatting.p_clause(adjusted[other])} (paired test, Holm)."
     )
 
