@@ -17,6 +17,9 @@ SETUP = """
     gold = gr.Gold({"q1": {"d1": 1, "d3": 2}, "q2": {"d2": 1}, "q3": {"d1": 1}})
     first = gr.Run({"q1": {"d1": 0.9, "d2": 0.5}, "q2": {"d3": 0.8, "d2": 0.7}, "q3": {"d1": 0.3}})
     second = gr.Run({"q1": {"d3": 0.9, "d2": 0.5}, "q2": {"d2": 0.8}, "q3": {"d2": 0.3, "d1": 0.1}})
+    many = {f"q{n}": ["d"] for n in range(10)}
+    found = {query: {"d": n % 2, "e": 0.5} for n, query in enumerate(many)}
+    parity = {query: "odd" if n % 2 else "even" for n, query in enumerate(many)}
     rows = [{"model": m, "evaluator": e, "value": i * f % 7} for i, m in enumerate("abcdefg")
             for e, f in (("sts", 1), ("mrr", 3), ("accuracy", 1))]
 """
@@ -29,6 +32,10 @@ CELLS = {
     "score_hits": 'gr.score_hits(first.hits(gold), "mrr", bootstrap=quick)',
     "compare": 'gr.compare(gold, {"first": first, "second": second}, "mrr", bootstrap=quick)',
     "compare_hits": 'gr.compare_hits({"a": first.hits(gold), "b": second.hits(gold)}, "mrr", bootstrap=quick)',
+    "compare_across": 'gr.compare_across({t: {"a": 0.9, "b": 0.8} for t in "xyz"}, resample_tasks=True)',
+    "by_slice": 'gr.by_slice(gr.score(many, found, "mrr", bootstrap=quick), {"parity": parity})',
+    "save_baseline": 'gr.save_baseline("baseline.json", first, "mrr", gold=gold)',
+    "gate": 'gr.gate("baseline.json", second, gold=gold, cannot_tell="pass")',
     "diff": "gr.diff(first, second, bootstrap=quick)",
     "rbo": "gr.rbo(first, second, bootstrap=quick)",
     "explain": 'gr.explain("ndcg@10", profile="trec_eval")',
@@ -53,6 +60,7 @@ PLAIN = {
     "exact_hits": 'gr.exact_hits([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], {"0": {"1": 1}}).above',
     "load_data": 'gr.load_data("wines")',
     "load_model": 'gr.load_model("bm25")',
+    "load_schema": 'gr.load_schema("score")["title"]',
     "Store": "len(gr.Store.open().list())",
 }
 

@@ -38,7 +38,7 @@ SHOWN = [
     "runs list",
     "runs show wines-bm25",
     "cache info",
-    "plan --items 1m --dim 64 --queries 10",
+    "plan --item-count 1m --dim 64 --query-count 10",
     "data check wines",
     "index info index",
     "index search index text -k 2",

@@ -12,7 +12,7 @@ from goldrank.cli.main import main
 from goldrank.planning import calibration
 from goldrank.planning.constants import REFERENCE, EncodingCost, constants_file, read_constants, write_constants
 
-JOB = ["plan", "--items", "1e9", "--dim", "768", "--queries", "1e5", "--nodes", "64"]
+JOB = ["plan", "--item-count", "1e9", "--dim", "768", "--query-count", "1e5", "--nodes", "64"]
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,8 @@ def test_measured_constants_are_used_from_the_cache_or_from_a_file(capsys, tmp_p
 def test_a_model_is_planned_with_the_rate_that_was_measured_for_it(capsys, tmp_path):
     path = tmp_path / "constants.json"
     write_constants(replace(REFERENCE, encoding={"wordllama": EncodingCost(0.0, 0.5, 0.0)}), path)
-    small = ["plan", "--items", "90", "--dim", "2", "--queries", "10", "--format", "json", "--constants", str(path)]
+    sizes = ["--item-count", "90", "--dim", "2", "--query-count", "10"]
+    small = ["plan", *sizes, "--format", "json", "--constants", str(path)]
     content = json.loads(run(capsys, *small, "--model", "wordllama")[1])
     assert content["engines"][0]["stages"][2]["seconds"] == pytest.approx(50)
     assert run(capsys, *small, "--model", "st:none")[0] == 2
@@ -93,8 +94,8 @@ def test_a_model_is_planned_with_the_rate_that_was_measured_for_it(capsys, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["plan"], "--items is not given"),
-        (["plan", "--items", "1e9", "--dim", "8"], "--queries is not given"),
+        (["plan"], "--item-count is not given"),
+        (["plan", "--item-count", "1e9", "--dim", "8"], "--query-count is not given"),
         ([*JOB, "--depth", "many"], "--depth is 'many', which is not a number"),
         ([*JOB, "--gold=-1"], "--gold is '-1'"),
         ([*JOB, "--nodes", "0"], "--nodes is '0'; give 1 or more"),
@@ -142,4 +143,4 @@ def test_calibrating_writes_what_it_shows_and_keeps_the_models_measured_before(c
 def test_the_help_shows_examples(capsys):
     with pytest.raises(SystemExit):
         plan_command.build_parser().parse_args(["--help"])
-    assert "goldrank plan --items 1e9 --dim 768 --queries 1e5 --nodes 64" in capsys.readouterr().out
+    assert "goldrank plan --item-count 1e9 --dim 768 --query-count 1e5 --nodes 64" in capsys.readouterr().out

@@ -137,8 +137,8 @@ CASES = {
     "meta scores.csv --pivot accuracy": "--pivot draws a figure; name its file with --plot",
     "plan --calibrate --nodes 4": "--nodes has no effect beside --calibrate, which plans nothing; calibrate first, "
     "then plan",
-    "plan --calibrate --items 4": "--items has no effect beside --calibrate, which plans nothing; calibrate first, "
-    "then plan",
+    "plan --calibrate --item-count 4": "--item-count has no effect beside --calibrate, which plans nothing; "
+    "calibrate first, then plan",
     # goldrank masked score, plot and report
     "masked score masked-persons --store store --data persons": "--data has no effect on stored runs; leave it out, or "
     "give a file of predictions",

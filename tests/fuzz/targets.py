@@ -437,7 +437,7 @@ def specifications() -> list[Seed]:
             ],
             ["100", "1000", "trec_eval", "0.95"],
         ),
-        ([["plan", "{}"], ["plan", "--items", "{}"]], ["1000000", "1e6", "10M"]),
+        ([["plan", "{}"], ["plan", "--item-count", "{}"]], ["1000000", "1e6", "10M"]),
     ]
     return [Seed(data, commands, undamaged, words) for commands, words in groups]
 

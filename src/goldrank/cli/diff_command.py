@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--fail-under",
         action="append",
         default=[],
-        metavar="MEASURE=MEAN",
+        metavar="METRIC=VALUE",
         help="exit with 1 only if the mean of rbo, tau or overlap@N is below this; repeatable",
     )
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="most changed queries to list (default 10)")

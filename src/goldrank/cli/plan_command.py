@@ -24,13 +24,13 @@ from goldrank.reporting.text.views import View
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
 _EXAMPLES = """\
-  goldrank plan --items 1e9 --dim 768 --queries 1e5 --nodes 64
-  goldrank plan --items 5M --dim 256 --queries 10k --model wordllama --words-per-text 80 --format json
-  goldrank plan --items 100M --dim 1024 --queries 1M --depth 0 --encode-rate 2500 --cores 32 --memory 256
+  goldrank plan --item-count 1e9 --dim 768 --query-count 1e5 --nodes 64
+  goldrank plan --item-count 5M --dim 256 --query-count 10k --model wordllama --words-per-text 80 --format json
+  goldrank plan --item-count 100M --dim 1024 --query-count 1M --depth 0 --encode-rate 2500 --cores 32 --memory 256
   goldrank plan --calibrate
   goldrank plan --calibrate -m wordllama st:BAAI/bge-small-en-v1.5
 """
-_SIZES = ("items", "dim", "queries")
+_SIZES = {"item_count": "--item-count", "dim": "--dim", "query_count": "--query-count"}
 _PLANNED = ("gold", "depth", "words_per_text", "encode_rate", "nodes", "cores", "memory", "disk", "network")
 _MEASURED_SIZES = ((100_000, 384, 1_000), (1_000_000, 768, 10_000))
 
@@ -39,9 +39,9 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("plan", "Estimate the time, memory, network and storage that a job needs.", _EXAMPLES)
     job = parser.add_argument_group("job (sizes can be written as 1e9, 1_000_000, 5M, 2k or 1B)")
-    job.add_argument("--items", metavar="N", help="number of items in the corpus")
+    job.add_argument("--item-count", metavar="N", help="number of items in the corpus")
     job.add_argument("--dim", metavar="N", help="dimension of the vectors")
-    job.add_argument("--queries", metavar="N", help="number of queries")
+    job.add_argument("--query-count", metavar="N", help="number of queries")
     job.add_argument(
         "--gold", default="1", metavar="N", help="judged items per query (default 1; 0 for no exact ranks)"
     )
@@ -73,9 +73,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    if missing := [name for name in _SIZES if getattr(args, name) is None]:
+    if missing := [option for name, option in _SIZES.items() if getattr(args, name) is None]:
         raise InputError(
-            f"--{missing[0]} is not given", remedy="give the size of the job, as in --items 1e9 --dim 768 --queries 1e5"
+            f"{missing[0]} is not given",
+            remedy="give the size of the job, as in --item-count 1e9 --dim 768 --query-count 1e5",
         )
     constants = _constants(args)
     options.emit(view(estimate(_job(args, constants), constants)), args)
@@ -88,9 +89,9 @@ def _constants(args: argparse.Namespace) -> Constants:
 
 def _job(args: argparse.Namespace, constants: Constants) -> PlannedJob:
     return PlannedJob(
-        items=parse_count(args.items, "--items"),
+        items=parse_count(args.item_count, "--item-count"),
         dimension=parse_count(args.dim, "--dim"),
-        queries=parse_count(args.queries, "--queries"),
+        queries=parse_count(args.query_count, "--query-count"),
         judged=parse_count(args.gold, "--gold", least=0),
         depth=parse_count(args.depth, "--depth", least=0),
         words=parse_amount(args.words_per_text, "--words-per-text"),

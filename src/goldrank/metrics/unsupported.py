@@ -58,7 +58,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         ),
         "scipy's": tuple(
             (name, "correlation of two lists of numbers, which is not a metric of a ranking",
-             "goldrank run -t sts-b reports it; to compare two rankings use goldrank diff")
+             "goldrank run --task sts-b reports it; to compare two rankings use goldrank diff")
             for name in ("spearman", "pearson", "kendall", "kendalltau", "kendall_tau")
         ),
         "ir_measures'": (
