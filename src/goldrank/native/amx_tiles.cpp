@@ -23,6 +23,9 @@
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "comparison.hpp"
+
 #define GOLDRANK_WIDE __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define GOLDRANK_TILED __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl")))
 #endif
@@ -210,27 +213,6 @@ GOLDRANK_TILED void write_products(const Operands& operands, float* out) {
   });
 }
 
-// Limits and counts, which _amx_tiles.pyi documents. There are several rounds of limits, round k for the first
-// widths[k] columns; the limits and counts of all rounds stand one after the other.
-struct Comparison {
-  const int64_t* left_out;
-  const int64_t* widths;
-  Py_ssize_t rounds, total;
-  const float *low, *high;
-  int64_t *above, *near, *places;
-  Py_ssize_t capacity, near_total;
-
-  // Adds the products of one row that lie between the limits, given as bits.
-  void add_near(uint32_t lanes, Py_ssize_t row, Py_ssize_t first) {
-    for (; lanes != 0; lanes &= lanes - 1) {
-      const Py_ssize_t at = first + __builtin_ctz(lanes);
-      ++near[at];
-      if (near_total < capacity) places[near_total] = row * total + at;
-      ++near_total;
-    }
-  }
-};
-
 // Moves the item that each query leaves out below every limit.
 GOLDRANK_INLINE void leave_out(const int64_t* left_out, Py_ssize_t row, Py_ssize_t columns,
                                                      Scores& scores) {
@@ -245,7 +227,7 @@ GOLDRANK_INLINE void leave_out(const int64_t* left_out, Py_ssize_t row, Py_ssize
 
 // Compares up to 16 columns of the scores with the limits from `at` on.
 GOLDRANK_TILED inline void compare(const Scores& scores, Py_ssize_t row, Py_ssize_t rows, Py_ssize_t column,
-                                   Py_ssize_t lanes, Py_ssize_t at, Comparison& comparison) {
+                                   Py_ssize_t lanes, Py_ssize_t at, Comparison<float>& comparison) {
   const auto used = static_cast<__mmask16>((1u << lanes) - 1);
   const __m512 low = _mm512_maskz_loadu_ps(used, comparison.low + at);
   const __m512 high = _mm512_maskz_loadu_ps(used, comparison.high + at);
@@ -264,7 +246,7 @@ GOLDRANK_TILED inline void compare(const Scores& scores, Py_ssize_t row, Py_ssiz
   for (Py_ssize_t i = 0; i < lanes; ++i) comparison.above[at + i] += counts[i];
 }
 
-GOLDRANK_TILED void count_products(const Operands& operands, Comparison& comparison) {
+GOLDRANK_TILED void count_products(const Operands& operands, Comparison<float>& comparison) {
   for_each_panel(operands, [&](Scores& scores, Py_ssize_t row, Py_ssize_t column) {
     leave_out(comparison.left_out + column, row, std::min(kPanelRows, operands.columns - column), scores);
     const Py_ssize_t rows = std::min(kPanelRows, operands.rows - row);
@@ -348,39 +330,14 @@ PyObject* products(PyObject* arguments) {
 }
 
 PyObject* count(PyObject* arguments) {
-  PyObject *items_object, *queries_object, *left_out_object, *widths_object, *low_object, *high_object, *above_object,
-      *near_object, *places_object;
+  PyObject *items_object, *queries_object, *left_out, *widths, *low, *high, *above, *near, *places;
   Py_ssize_t rows;
-  parse_arguments(arguments, "OOnOOOOOOO:count", &items_object, &queries_object, &rows, &left_out_object,
-                  &widths_object, &low_object, &high_object, &above_object, &near_object, &places_object);
-  const Buffer items(items_object), queries(queries_object), left_out(left_out_object), widths(widths_object);
-  const Buffer low(low_object), high(high_object);
-  const Buffer above(above_object, Buffer::kWritableArray), near(near_object, Buffer::kWritableArray);
-  const Buffer places(places_object, Buffer::kWritableArray);
-  Comparison comparison = {left_out.contiguous<const int64_t>(1),
-                           widths.contiguous<const int64_t>(1),
-                           widths.length(0),
-                           0,
-                           low.contiguous<const float>(1),
-                           high.contiguous<const float>(1),
-                           above.contiguous<int64_t>(1),
-                           near.contiguous<int64_t>(1),
-                           places.contiguous<int64_t>(1),
-                           places.length(0),
-                           0};
-  const Operands operands = operands_of(items, queries, rows, left_out.length(0));
-  for (Py_ssize_t round = 0; round < comparison.rounds; ++round) {
-    const int64_t width = comparison.widths[round];
-    if (width < 0 || width > operands.columns) raise_value_error("a round must have between 0 and all columns");
-    comparison.total += width;
-  }
-  for (const Buffer* each : {&low, &high, &above, &near}) {
-    if (each->length(0) != comparison.total) {
-      raise_value_error("there must be one limit and one count for each column of each round");
-    }
-  }
-  std::fill_n(comparison.above, comparison.total, 0);
-  std::fill_n(comparison.near, comparison.total, 0);
+  parse_arguments(arguments, "OOnOOOOOOO:count", &items_object, &queries_object, &rows, &left_out, &widths, &low, &high,
+                  &above, &near, &places);
+  const Buffer items(items_object), queries(queries_object);
+  const ComparisonArrays<float> arrays(left_out, widths, low, high, above, near, places);
+  const Operands operands = operands_of(items, queries, rows, arrays.columns());
+  Comparison<float> comparison = arrays.start();
   {
     const ReleasedGil gil;
     count_products(operands, comparison);

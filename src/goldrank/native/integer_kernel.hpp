@@ -86,7 +86,7 @@ GOLDRANK_KERNEL void multiply_single(const Operands& operands, Py_ssize_t row, P
 
 // Compares up to kLanes columns of the scores, from `column` on, with the limits from `at` on.
 GOLDRANK_KERNEL void compare(const Scores& scores, Py_ssize_t row, Py_ssize_t rows, Py_ssize_t column, Py_ssize_t lanes,
-                             Py_ssize_t at, Comparison& comparison) {
+                             Py_ssize_t at, Comparison<int32_t>& comparison) {
   alignas(64) int32_t low_limits[kLanes], high_limits[kLanes], counts[kLanes];
   // No score is above the limits of the lanes that are not used, or reaches them.
   std::fill_n(low_limits, kLanes, INT32_MAX);
@@ -106,7 +106,7 @@ GOLDRANK_KERNEL void compare(const Scores& scores, Py_ssize_t row, Py_ssize_t ro
 }
 
 GOLDRANK_KERNEL void use_scores(Scores& scores, Py_ssize_t row, Py_ssize_t rows, Py_ssize_t column,
-                                const Operands& operands, Comparison& comparison) {
+                                const Operands& operands, Comparison<int32_t>& comparison) {
   const Py_ssize_t columns = std::min(kPanel, operands.columns - column);
   const int64_t* const left_out = comparison.left_out + column;
   for (Py_ssize_t i = 0; i < columns; ++i) {

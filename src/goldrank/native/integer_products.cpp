@@ -20,6 +20,8 @@
 #define GOLDRANK_INTEGERS 1
 #include <cpuid.h>
 #include <immintrin.h>
+
+#include "comparison.hpp"
 #endif
 
 namespace goldrank {
@@ -35,27 +37,6 @@ struct Operands {
   const int32_t* offsets;
   const int16_t* queries;
   Py_ssize_t width, rows, columns;
-};
-
-// Limits and counts, which _integer_products.pyi documents. There are several rounds of limits, round k for the first
-// widths[k] columns; the limits and counts of all rounds stand one after the other.
-struct Comparison {
-  const int64_t* left_out;
-  const int64_t* widths;
-  Py_ssize_t rounds, total;
-  const int32_t *low, *high;
-  int64_t *above, *near, *places;
-  Py_ssize_t capacity, near_total;
-
-  // Adds the products of one row that lie between the limits, given as bits.
-  void add_near(uint32_t lanes, Py_ssize_t row, Py_ssize_t first) {
-    for (; lanes != 0; lanes &= lanes - 1) {
-      const Py_ssize_t at = first + __builtin_ctz(lanes);
-      ++near[at];
-      if (near_total < capacity) places[near_total] = row * total + at;
-      ++near_total;
-    }
-  }
 };
 
 // The best items of each query so far, which _integer_products.pyi documents. An entry is a product and, in the lower
@@ -125,7 +106,7 @@ struct Kernel {
   const char* name;
   bool (*is_supported)();
   Py_ssize_t panel;
-  void (*count)(const Operands&, Comparison&);
+  void (*count)(const Operands&, Comparison<int32_t>&);
   void (*select)(const Operands&, Selection&);
   void (*write)(const Operands&, int32_t* const&);
 };
@@ -149,11 +130,11 @@ bool has_avx512_vnni() {
 
 // From the fastest to the slowest.
 const Kernel kKernels[] = {
-    {"avx512-vnni", has_avx512_vnni, avx512_vnni::kPanel, avx512_vnni::multiply_all<Comparison>,
+    {"avx512-vnni", has_avx512_vnni, avx512_vnni::kPanel, avx512_vnni::multiply_all<Comparison<int32_t>>,
      avx512_vnni::multiply_all<Selection>, avx512_vnni::multiply_all<int32_t* const>},
-    {"avx-vnni", has_avx_vnni, avx_vnni::kPanel, avx_vnni::multiply_all<Comparison>,
+    {"avx-vnni", has_avx_vnni, avx_vnni::kPanel, avx_vnni::multiply_all<Comparison<int32_t>>,
      avx_vnni::multiply_all<Selection>, avx_vnni::multiply_all<int32_t* const>},
-    {"avx2", has_avx2, avx2::kPanel, avx2::multiply_all<Comparison>, avx2::multiply_all<Selection>,
+    {"avx2", has_avx2, avx2::kPanel, avx2::multiply_all<Comparison<int32_t>>, avx2::multiply_all<Selection>,
      avx2::multiply_all<int32_t* const>},
 };
 
@@ -247,40 +228,14 @@ PyObject* products(PyObject* arguments) {
 
 PyObject* count(PyObject* arguments) {
   const char* name;
-  PyObject *items_object, *offsets_object, *queries_object, *left_out_object, *widths_object, *low_object, *high_object,
-      *above_object, *near_object, *places_object;
-  parse_arguments(arguments, "sOOOOOOOOOO:count", &name, &items_object, &offsets_object, &queries_object,
-                  &left_out_object, &widths_object, &low_object, &high_object, &above_object, &near_object,
-                  &places_object);
+  PyObject *items_object, *offsets_object, *queries_object, *left_out, *widths, *low, *high, *above, *near, *places;
+  parse_arguments(arguments, "sOOOOOOOOOO:count", &name, &items_object, &offsets_object, &queries_object, &left_out,
+                  &widths, &low, &high, &above, &near, &places);
   const Kernel& kernel = kernel_named(name);
   const Buffer items(items_object), offsets(offsets_object), queries(queries_object);
-  const Buffer left_out(left_out_object), widths(widths_object), low(low_object), high(high_object);
-  const Buffer above(above_object, Buffer::kWritableArray), near(near_object, Buffer::kWritableArray);
-  const Buffer places(places_object, Buffer::kWritableArray);
-  Comparison comparison = {left_out.contiguous<const int64_t>(1),
-                           widths.contiguous<const int64_t>(1),
-                           widths.length(0),
-                           0,
-                           low.contiguous<const int32_t>(1),
-                           high.contiguous<const int32_t>(1),
-                           above.contiguous<int64_t>(1),
-                           near.contiguous<int64_t>(1),
-                           places.contiguous<int64_t>(1),
-                           places.length(0),
-                           0};
-  const Operands operands = operands_of(kernel, items, offsets, queries, left_out.length(0));
-  for (Py_ssize_t round = 0; round < comparison.rounds; ++round) {
-    const int64_t width = comparison.widths[round];
-    if (width < 0 || width > operands.columns) raise_value_error("a round must have between 0 and all columns");
-    comparison.total += width;
-  }
-  for (const Buffer* each : {&low, &high, &above, &near}) {
-    if (each->length(0) != comparison.total) {
-      raise_value_error("there must be one limit and one count for each column of each round");
-    }
-  }
-  std::fill_n(comparison.above, comparison.total, 0);
-  std::fill_n(comparison.near, comparison.total, 0);
+  const ComparisonArrays<int32_t> arrays(left_out, widths, low, high, above, near, places);
+  const Operands operands = operands_of(kernel, items, offsets, queries, arrays.columns());
+  Comparison<int32_t> comparison = arrays.start();
   {
     const ReleasedGil gil;
     kernel.count(operands, comparison);
