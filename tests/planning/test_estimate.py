@@ -11,7 +11,7 @@ from goldrank.errors import InputError
 from goldrank.planning.cluster import results_sent
 from goldrank.planning.constants import REFERENCE, EncodingCost
 from goldrank.planning.estimate import estimate
-from goldrank.planning.job import SHARD, STAGES, EnginePlan, PlannedJob, Stage, slowest
+from goldrank.planning.job import SHARD, EnginePlan, PlannedJob, Stage, slowest
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
 JOB = PlannedJob(items=10_000_000, dimension=768, queries=10_000, encoding=EncodingCost(1.0, 1e-4, 1e-6))
@@ -22,8 +22,9 @@ def seconds(job, stage, engine="local", constants=REFERENCE):
 
 
 def test_every_engine_has_every_stage_in_order():
+    stages = "start, read texts, encode, write vectors, gather gold, exact ranks, top k, merge, score"
     for engine in estimate(JOB, REFERENCE).engines:
-        assert tuple(stage.name for stage in engine.stages) == STAGES
+        assert ", ".join(stage.name for stage in engine.stages) == f"{stages}, intervals"
 
 
 def test_a_total_adds_times_and_bytes_moved_and_takes_the_highest_memory():

@@ -44,8 +44,8 @@ def test_jaccard_gives_the_shares_of_the_tutorial(left, right, expected):
     assert jaccard(right, left) == jaccard(left, right)
 
 
-def test_jaccard_takes_any_tokeniser_and_calls_two_empty_texts_equal():
-    assert jaccard("ab", "bc", tokenise=list) == pytest.approx(1 / 3)
+def test_jaccard_takes_any_tokens_and_calls_two_empty_texts_equal():
+    assert jaccard(list("ab"), list("bc")) == pytest.approx(1 / 3)
     assert jaccard("", " ") == 1.0
     assert jaccard("", "a") == 0.0
 

@@ -34,10 +34,10 @@ def import_package(module: str, kind: str, extra: str, package: str | None = Non
         root.handlers[:] = handlers
 
 
-def check_installed(module: str, kind: str, extra: str, package: str | None = None) -> None:
+def check_installed(module: str, kind: str, extra: str) -> None:
     """Raise as `import_package` does if *module* is not installed; stored results do not need it imported."""
     if importlib.util.find_spec(module) is None:
-        raise MissingExtraError(f"the encoder '{kind}'", package or module, extra)
+        raise MissingExtraError(f"the encoder '{kind}'", module, extra)
 
 
 def version_of(*distributions: str) -> str:

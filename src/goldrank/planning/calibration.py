@@ -110,9 +110,9 @@ def calibrate(
     )
 
 
-def disk_cost(folder: Path, shape: tuple[int, int] = _SHARD) -> DiskCost:
+def disk_cost(folder: Path) -> DiskCost:
     """Measure the bytes per second of writing a shard to disk, and of reading it when it is not in the page cache."""
-    vectors = np.random.default_rng(3).standard_normal(shape, dtype=np.float32)
+    vectors = np.random.default_rng(3).standard_normal(_SHARD, dtype=np.float32)
     ids = [f"d{row:09}" for row in range(len(vectors))]
     path = folder / "vectors.parquet"
     writing = best(lambda: write_vectors(str(path), ids, vectors), _REPEATS)
@@ -131,8 +131,9 @@ def drop_from_page_cache(path: Path) -> None:
         os.close(handle)
 
 
-def scoring_cost(few: int = 500, many: int = 20_000) -> ScoringCost:
+def scoring_cost() -> ScoringCost:
     """Measure the default metrics with intervals at two sizes, and merging the results of shards."""
+    few, many = 500, 20_000
     few_seconds, many_seconds = (best(_scoring(queries), _REPEATS) for queries in (few, many))
     each = max(0.0, (many_seconds - few_seconds) / (many - few))
     rng = np.random.default_rng(5)

@@ -26,17 +26,6 @@ COUNT_BYTES = 4 * 8
 """The four counts of a judged item that a shard returns."""
 RESULT_BYTES = 16
 """The number and the score of a result that a shard returns."""
-STAGES = (
-    "start",
-    "read texts",
-    "encode",
-    "write vectors",
-    "gather gold",
-    "exact ranks",
-    "top k",
-    "merge",
-    "score, intervals",
-)
 # Above this share of a machine's memory, too little is left for the system and its page cache.
 FILLED = 0.9
 

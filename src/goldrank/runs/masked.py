@@ -28,7 +28,6 @@ from goldrank.store.keys import digest
 from goldrank.store.texts import MOST_ITEMS, Text
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.evaluation import summary_of
-from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.task import EvaluationJob, PartCost
 from goldrank.vectors.cache import measure_seconds
 
@@ -194,10 +193,9 @@ def score_stored_run(
     stored: StoredRun,
     rules: Rules = Rules(),  # noqa: B008 - frozen
     aliases: Mapping[str, Sequence[str]] | None = None,
-    sharding: Sharding | None = None,
 ) -> MaskedScores:
-    """Score the guesses of a stored run under *rules*, in this process or on a cluster."""
-    return score_predictions(load_stored_predictions(stored), rules, aliases=aliases, sharding=sharding)
+    """Score the guesses of a stored run under *rules*."""
+    return score_predictions(load_stored_predictions(stored), rules, aliases=aliases)
 
 
 def summarise_masks(scores: MaskedScores, k: int) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -151,15 +151,13 @@ def _as_rows(vectors: Any, name: str, what: str) -> tuple[Any, bool]:
     return (array[None], True) if is_single else (array, False)
 
 
-def jaccard(
-    a: str | Iterable[Hashable], b: str | Iterable[Hashable], tokenise: Callable[[str], Sequence[str]] = str.split
-) -> float:
-    """Return the Jaccard index of two texts or two collections of tokens; two empty ones are equal.
+def jaccard(a: str | Iterable[Hashable], b: str | Iterable[Hashable]) -> float:
+    """Return the Jaccard index of the words of two texts, or of two collections of tokens; two empty ones are equal.
 
     >>> jaccard("a b", "b c")
     0.3333333333333333
     """
-    left, right = (_token_set(tokenise(side) if isinstance(side, str) else side) for side in (a, b))
+    left, right = (_token_set(side.split() if isinstance(side, str) else side) for side in (a, b))
     return len(left & right) / len(left | right) if left or right else 1.0
 
 

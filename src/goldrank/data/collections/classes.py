@@ -77,14 +77,14 @@ def read(path: PathLike, split: str | None = None, options: Mapping[str, str] = 
     return items.collection(stem_and_suffix(place.resolve())[0], str(path), chosen, options)
 
 
-def from_labels(labels: Iterable[object], name: str = "labels") -> Collection:
+def from_labels(labels: Iterable[object]) -> Collection:
     """Return the collection of labels in memory, one for each row of a matrix of vectors.
 
     >>> from_labels(["wine", "beer", "wine"])
     Collection(labels/test: 3 items, related, 2 judged)
     """
     place = f"the {type(labels).__name__}"
-    return _ClassItems(None, _label_texts(list(labels), place)).collection(name, place, "test", {})
+    return _ClassItems(None, _label_texts(list(labels), place)).collection("labels", place, "test", {})
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,11 @@ ACCEPTED = (
     'Dataset or DatasetDict, a pandas or polars data frame, an Arrow table, {"corpus": …, "queries": …, "qrels": …}, '
     "or one class label per vector"
 )
+_NAME = "records"
 _GOLD = ("qrels", "default", "gold", "relevant_docs")
 
 
-def collection_from(data: object, split: str | None = None, name: str = "records") -> Collection:
+def collection_from(data: object, split: str | None = None) -> Collection:
     """Return the collection in a Python object, as a copy that later changes of *data* do not affect.
 
     Args:
@@ -43,7 +44,6 @@ def collection_from(data: object, split: str | None = None, name: str = "records
             corpus or queries may also be a list of texts, whose ids are "0", "1" …, and qrels a list with a row for
             each query.
         split: the split of a mapping; by default the one for evaluation.
-        name: the name of the collection in results.
 
     >>> collection_from([{"id": "a", "text": "one", "labels": ["b"]}, {"id": "b", "text": "two"}])
     Collection(records/test: 2 items, related, 1 judged)
@@ -55,24 +55,24 @@ def collection_from(data: object, split: str | None = None, name: str = "records
         data = dict(zip(("corpus", "queries", "qrels"), data, strict=True))
     if _is_labels(data):
         choose_split(split, ["test"], _place(data))
-        return classes.from_labels(data, "labels" if name == "records" else name)  # type: ignore[arg-type]
+        return classes.from_labels(data)  # type: ignore[arg-type]
     if not isinstance(data, Mapping) or not data:
         rows = _rows(data)
-        return _articles(rows, name, choose_split(split, ["test"], _place(data)), {"test": rows}, _place(data))
+        return _articles(rows, choose_split(split, ["test"], _place(data)), {"test": rows}, _place(data))
     if {"articles", "sims"} <= set(data):
         data = {"test": _joined(_rows(data["articles"]), _rows(data["sims"]))}
     keys = [key for key in data if isinstance(key, str)]
     if "corpus" in keys:
-        return _retrieval(data, split, name)
+        return _retrieval(data, split)
     parts = {key: rows_or_none(data[key]) for key in keys}
     if len(keys) != len(data) or any(rows is None for rows in parts.values()):
         raise _refused(data, f"a mapping with the keys {shorten(list(data))}")
     chosen = choose_split(split, parts, _place(data))
-    return _articles(parts[chosen] or [], name, chosen, parts, f"{_place(data)}[{chosen!r}]")
+    return _articles(parts[chosen] or [], chosen, parts, f"{_place(data)}[{chosen!r}]")
 
 
-def _articles(rows: Sequence[Record], name: str, split: str, splits: Mapping[str, object], place: str) -> Collection:
-    return articles.from_records(_placed(rows, place), place, split, splits, name)
+def _articles(rows: Sequence[Record], split: str, splits: Mapping[str, object], place: str) -> Collection:
+    return articles.from_records(_placed(rows, place), place, split, splits, _NAME)
 
 
 def _is_labels(data: Any) -> bool:
@@ -98,7 +98,7 @@ def _joined(rows: Sequence[Record], similar: Sequence[Record]) -> list[Record]:
     ]
 
 
-def _retrieval(parts: Mapping[Any, Any], split: str | None, name: str) -> Collection:
+def _retrieval(parts: Mapping[Any, Any], split: str | None) -> Collection:
     place = _place(parts)
     judged = next((key for key in _GOLD if key in parts), None)
     missing = [key for key, there in (("queries", "queries" in parts), ("qrels", judged is not None)) if not there]
@@ -113,7 +113,7 @@ def _retrieval(parts: Mapping[Any, Any], split: str | None, name: str) -> Collec
     splits = dict(gold) if _is_splits(gold) else {"test": gold}
     chosen = choose_split(split, splits, f"{place}[{judged!r}]")
     return Collection(
-        name=name,
+        name=_NAME,
         items=_documents(corpus, "corpus", chosen, place, readings),
         queries=_documents(queries, "queries", chosen, place, readings),
         gold=(columns := _judgments(splits[chosen], f"{place}[{judged!r}]")),
