@@ -254,7 +254,7 @@ def test_the_exit_code_says_whether_they_differ(folder, capsys):
         (["one.run", "none.run"], "none.run"),
         (["one.run", "no-such-key"], "no file and no stored run"),
         (["one.run", "."], "this is a folder"),
-        (["one.run", "other.run", "--fail-under", "rbo"], "has no number"),
+        (["one.run", "other.run", "--fail-under", "rbo"], "names no metric"),
         (["one.run", "other.run", "--fail-under", "ndcg=1"], "no measure for --fail-under"),
         (["one.run", "other.run", "--depths", "1,x"], "not a list of ranks"),
         (["one.run", "other.run", "-k", "5"], "without --queries"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("a diff needs two runs or more", remedy="name at least two")
     if args.worst < 0:
         raise InputError(f"--worst is {args.worst}", remedy="give a whole number from 0 up")
-    thresholds = _parse_thresholds(args.fail_under)
+    thresholds = options.parse_numbers(args.fail_under, "--fail-under")
     how: dict[str, Any] = {
         "p": args.p,
         "depth": args.depth,
@@ -133,19 +132,6 @@ def _find_runs(args: argparse.Namespace) -> dict[str, Any]:
     if len(runs) < len(named):
         raise InputError("two of the keys name the same run", remedy="name each run once")
     return runs
-
-
-def _parse_thresholds(given: list[str]) -> dict[str, float]:
-    thresholds: dict[str, float] = {}
-    for text in given:
-        name, _, number = (part.strip() for part in text.partition("="))
-        try:
-            thresholds[name] = float(number)
-        except ValueError:
-            thresholds[name] = math.nan
-        if math.isnan(thresholds[name]):
-            raise InputError(f"--fail-under {shorten(text)} has no number", remedy="write --fail-under rbo=0.9")
-    return thresholds
 
 
 def _parse_depths(text: str | None) -> list[int] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +98,7 @@ def _decide(args: argparse.Namespace) -> GateResult:
     *gold, base, new = args.inputs
     how: dict[str, Any] = {
         "margin": _parse_margin(args.margin),
-        "fail_under": _parse_pairs(args.fail_under or [], "--fail-under"),
+        "fail_under": options.parse_numbers(args.fail_under or [], "--fail-under"),
         "sequential": args.sequential,
         "planned": args.planned,
         "alpha": args.alpha,
@@ -138,27 +137,5 @@ def _parse_margin(given: list[str] | None) -> float | dict[str, float]:
     if not given:
         return MARGIN
     if len(given) == 1 and "=" not in given[0].rpartition(")")[2]:
-        return _parse_number(given[0], "--margin")
-    return _parse_pairs(given, "--margin")
-
-
-def _parse_pairs(given: list[str], option: str) -> dict[str, float]:
-    pairs: dict[str, float] = {}
-    for text in given:
-        metric, equals, value = text.rpartition("=")
-        if not (metric and equals):
-            raise InputError(f"{option} {text} names no metric", remedy=f"write {option} METRIC=VALUE")
-        if metric in pairs:
-            raise InputError(f"{option} is given twice for {metric}", remedy="give it once")
-        pairs[metric] = _parse_number(value, option)
-    return pairs
-
-
-def _parse_number(text: str, option: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{option}: {text!r} is not a number", remedy=f"write a number, as in {option} 0.01")
-    return number
+        return options.parse_finite(given[0], "--margin")
+    return options.parse_numbers(given, "--margin")

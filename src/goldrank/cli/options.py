@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -272,6 +273,34 @@ def _parse_number(text: str) -> float:
     except ValueError:
         # argparse would name the function that calls this one.
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def parse_finite(text: str, option: str) -> float:
+    """Return the number of an option; raise InputError if it is none, or not finite."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{option}: {shorten(text)} is not a number", remedy=f"write a number, as in {option} 0.01")
+    return number
+
+
+def parse_numbers(given: Sequence[str], option: str) -> dict[str, float]:
+    """Return the numbers of an option ``METRIC=VALUE`` that can be repeated.
+
+    >>> parse_numbers(["ndcg@10=0.4", "map(denominator=hits)=0.2"], "--fail-under")
+    {'ndcg@10': 0.4, 'map(denominator=hits)': 0.2}
+    """
+    numbers: dict[str, float] = {}
+    for text in given:
+        name, _, value = (part.strip() for part in text.rpartition("="))
+        if not name:
+            raise InputError(f"{option} {shorten(text)} names no metric", remedy=f"write {option} METRIC=VALUE")
+        if name in numbers:
+            raise InputError(f"{option} is given twice for {name}", remedy="give it once")
+        numbers[name] = parse_finite(value, option)
+    return numbers
 
 
 def add_statistics(

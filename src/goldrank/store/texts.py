@@ -149,8 +149,7 @@ class Texts:
 
     def iterate(self, side: Side) -> Iterator[Text]:
         """Yield all texts of a side."""
-        groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
-        for table in self._read([at for at, group in enumerate(groups) if group.first[0] <= side <= group.last[0]]):
+        for table in self._read_side(side):
             for row in table.to_pylist():
                 if row["side"] == side:
                     yield Text(row["id"], row["title"], row["text"])
@@ -178,15 +177,18 @@ class Texts:
         from pyarrow import compute
 
         between = pyarrow.scalar("\n", pyarrow.large_string())
-        groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
         ids: set[str] = set()
-        for table in self._read([at for at, group in enumerate(groups) if group.first[0] <= side <= group.last[0]]):
+        for table in self._read_side(side):
             texts = compute.binary_join_element_wise(table["id"], table["title"], table["text"], between)
             matches = compute.equal(table["side"], side)
             for word in words.split():
                 matches = compute.and_(matches, compute.match_substring(texts, word, ignore_case=True))
             ids.update(table["id"].filter(matches).to_pylist())
         return ids
+
+    def _read_side(self, side: Side) -> Iterator[Any]:
+        groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
+        return self._read([at for at, group in enumerate(groups) if group.first[0] <= side <= group.last[0]])
 
     def _read(self, groups: Sequence[int]) -> Iterator[Any]:
         if groups:

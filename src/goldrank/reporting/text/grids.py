@@ -1,4 +1,4 @@
-"""One grid of text, many looks: a table for the terminal, Markdown, LaTeX, HTML."""
+"""Render a grid of text as a table for the terminal, Markdown, LaTeX or HTML."""
 
 from __future__ import annotations
 

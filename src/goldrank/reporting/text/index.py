@@ -1,4 +1,4 @@
-"""What an index holds and what made it, as a table and as data."""
+"""The content and origin of an index as a table and as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says in short: its verdicts and leaderboards."""
+"""The summary of a report: its verdicts and leaderboards."""
 
 from __future__ import annotations
 

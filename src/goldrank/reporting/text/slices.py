@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from goldrank.comparing import Pair
@@ -29,7 +30,7 @@ def view(result: SlicedScores | SlicedComparison) -> View:
 
 def scores_view(sliced: SlicedScores, *, intervals: bool = True) -> View:
     """Return the scores of runs by slice in all their forms."""
-    whole = list(sliced.whole)
+    whole, rows = list(sliced.whole), partial(results.scores_rows, intervals=intervals, per_query=False)
     return View(
         lambda: {
             **results.scores_json(whole, intervals=intervals, per_query=False),
@@ -38,7 +39,7 @@ def scores_view(sliced: SlicedScores, *, intervals: bool = True) -> View:
                 for part, parts in zip(sliced.slices, sliced.parts, strict=True)
             ],
         },
-        lambda: _score_rows(sliced, intervals),
+        lambda: _rows_by_slice(sliced.slices, rows(whole), map(rows, sliced.parts)),
         lambda: [results.score_grid(whole, intervals=intervals), *score_grids(sliced, intervals=intervals)],
         lambda: [results.warning_lines(sliced.warnings)],
         schema="score",
@@ -64,12 +65,13 @@ def _run_json(scores: Scores, intervals: bool) -> dict[str, Any]:
     }
 
 
-def _score_rows(sliced: SlicedScores, intervals: bool) -> list[list[Any]]:
-    """One row per slice, run and metric; the rows of all queries first, without attribute and value."""
-    headings, *rows = results.scores_rows(sliced.whole, intervals=intervals, per_query=False)
+def _rows_by_slice(
+    slices: Sequence[Slice], whole: list[list[Any]], parts: Iterable[list[list[Any]]]
+) -> list[list[Any]]:
+    """Return the rows of all queries, without attribute and value, and then those of each slice."""
+    headings, *rows = whole
     lines = [["attribute", "slice", *headings], *(["", "", *row] for row in rows)]
-    for part, parts in zip(sliced.slices, sliced.parts, strict=True):
-        _, *rows = results.scores_rows(parts, intervals=intervals, per_query=False)
+    for part, (_, *rows) in zip(slices, parts, strict=True):
         lines += [[part.attribute, part.value, *row] for row in rows]
     return lines
 
@@ -118,7 +120,7 @@ def comparison_view(sliced: SlicedComparison, *, all_pairs: bool = False) -> Vie
     whole = sliced.whole
     return View(
         lambda: as_json(sliced),
-        lambda: _pair_rows(sliced),
+        lambda: _rows_by_slice(sliced.slices, comparisons.pair_rows(whole), map(comparisons.pair_rows, sliced.parts)),
         lambda: [
             comparisons.scores_grid(whole),
             comparisons.pairs_grid(whole, comparisons.shown_pairs(whole, all_pairs=all_pairs)),
@@ -274,13 +276,3 @@ def as_json(sliced: SlicedComparison) -> dict[str, Any]:
             ],
         }
     return content
-
-
-def _pair_rows(sliced: SlicedComparison) -> list[list[Any]]:
-    """One row per slice and pair; the rows of all queries first, without attribute and value."""
-    headings, *rows = comparisons.pair_rows(sliced.whole)
-    lines = [["attribute", "slice", *headings], *(["", "", *row] for row in rows)]
-    for part, compared in zip(sliced.slices, sliced.parts, strict=True):
-        _, *rows = comparisons.pair_rows(compared)
-        lines += [[part.attribute, part.value, *row] for row in rows]
-    return lines

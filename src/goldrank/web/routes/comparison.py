@@ -1,4 +1,4 @@
-"""Compare runs: the sections of the report, with figures for plotly.js."""
+"""Compare runs: the sections of the report with figures for plotly.js, scores by slice, and differences."""
 
 from __future__ import annotations
 
