@@ -240,7 +240,7 @@ REFUSED = {
     "bad convention": (lambda text: text.replace('"docid"', '"dice"'), "conventions are not valid"),
     "other parameters": (lambda text: text.replace('"of": "first"', '"of": "all"'), "was computed as"),
     "edited": (lambda text: text.replace('"mrr": 0.', '"mrr": 1.'), "its means are not"),
-    "no object": (lambda _: "[1, 2]", "no baseline"),
+    "no object": (lambda _: "[1, 2]", "not a baseline"),
     "metrics": (lambda text: text.replace('"metrics": {', '"metrics": 3, "m": {'), "metrics is 3"),
 }  # fmt: skip
 

@@ -178,13 +178,13 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """Read a baseline.
 
     Raises:
-        InputError: The file is damaged, of another version, or no baseline.
+        InputError: The file is damaged, of another version, or not a baseline.
     """
     source = os.fspath(path)
     content = decode_text(read_bytes(path).decode(), source, first_line=1)
     schema = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or not str(schema).startswith("goldrank/baseline/"):
-        raise InputError("this is no baseline", where=source, remedy="write one with goldrank baseline save")
+        raise InputError("this is not a baseline", where=source, remedy="write one with goldrank baseline save")
     if schema != SCHEMA:
         raise InputError(
             f"the baseline has the schema {shorten(schema)}, and this goldrank reads {SCHEMA}",

@@ -39,7 +39,7 @@ from goldrank.scoring import (
 )
 
 MOST_MISSING = 0.05
-"""A run that has no results for a larger share of the queries is broken, and is said to be before any verdict."""
+"""A run without results for a larger share of the queries is broken, which is reported before any verdict."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Flaw:
     none_judged: bool
     """Whether no judged item is among the results."""
     unfit: bool
-    """Whether the run cannot be compared: it was read from a file, and nobody said how missing queries count."""
+    """Whether the run cannot be compared: it is from a file, and the user did not choose how missing queries count."""
 
     @property
     def missing(self) -> int:
@@ -405,7 +405,7 @@ def common_queries(hits: Mapping[str, Hits], flaws: Sequence[Flaw] = ()) -> tupl
 
     Args:
         hits: The hits of each run.
-        flaws: The broken runs, if nobody chose ``missing=skip`` but a profile has it.
+        flaws: The broken runs, if ``missing=skip`` comes from a profile and not from the user.
 
     Raises:
         InputError: A broken run would take its missing queries from all others, or no query is left.

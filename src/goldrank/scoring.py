@@ -533,11 +533,11 @@ def conventions_of(
     Args:
         call: The function that was called; its arguments are suggested for a misspelt keyword.
         conventions: The argument ``conventions`` of the function. An object states every convention.
-        keywords: The keywords that are no arguments of the function.
+        keywords: The keywords that are not arguments of the function.
         other: By kind, further keywords that the function takes.
 
     Raises:
-        UnknownArgumentError: A keyword is no convention.
+        UnknownArgumentError: A keyword is not a convention.
         InputError: A convention is given in both ways.
     """
     known = Conventions().as_dict()

@@ -181,7 +181,10 @@ WRONG = {
     "no such index": (["search", "iy", "x"], "iy: there is no such folder"),
     "k of 0": (["search", "ix", "x", "-k", "0"], "k is 0"),
     "exists": (["build", "persons.jsonl", "-m", "wordllama", "-o", "ix"], "already; add --overwrite"),
-    "file in the way": (["build", "persons.jsonl", "-m", "wordllama", "-o", "persons.jsonl"], "no index is there"),
+    "file in the way": (
+        ["build", "persons.jsonl", "-m", "wordllama", "-o", "persons.jsonl"],
+        "something else than an index",
+    ),
     "no data": (["build", "person.jsonl", "-m", "wordllama", "-o", "new"], "did you mean"),
     "no model": (["build", "persons.jsonl", "-m", "wordlama", "-o", "new"], "did you mean 'wordllama'"),
     "no vectors": (["build", "persons.jsonl", "-m", "bm25", "-o", "new"], "ranks without vectors"),

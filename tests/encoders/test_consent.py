@@ -100,7 +100,7 @@ def test_a_manifest_whose_model_is_no_text_is_refused(folder, model, capsys):
     write_index("ix", "exact", [[3.0, 1.0]], ["a"])
     rename_model(folder / "ix", model)
     assert main(["index", "search", "ix", "a query"]) == 2
-    message = "does not say which model" if model is None else "this is no manifest of goldrank"
+    message = "does not say which model" if model is None else "this is not a manifest of goldrank"
     assert message in capsys.readouterr().err
 
 

@@ -100,7 +100,7 @@ def test_an_index_is_replaced_only_when_asked_and_other_folders_never(tmp_path, 
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="no index is there"):
+    with pytest.raises(InputError, match="something else than an index"):
         write_index(other, "faiss:Flat", vectors, IDS, overwrite=True)
     assert (other / "thesis.tex").exists()
 
@@ -167,12 +167,12 @@ DAMAGE = {
     "missing": (lambda p: file_of(p, "ids.json").unlink(), r"ids.json: the file is missing"),
     "no manifest": (lambda p: (p / MANIFEST).unlink(), r"there is no index here; build one"),
     "gone": (shutil.rmtree, r"there is no such folder"),
-    "foreign": (lambda p: (p / MANIFEST).write_text('{"name": "web app"}'), r"no manifest of goldrank"),
-    "no JSON": (lambda p: (p / MANIFEST).write_bytes(b"\xff\x00"), r"no manifest of goldrank"),
+    "foreign": (lambda p: (p / MANIFEST).write_text('{"name": "web app"}'), r"not a manifest of goldrank"),
+    "no JSON": (lambda p: (p / MANIFEST).write_bytes(b"\xff\x00"), r"not a manifest of goldrank"),
     "newer": (lambda p: change(p, format=3), r"format 3, this goldrank reads 2; upgrade"),
     "other count": (lambda p: change(p, count=299), r"ids.json: the file holds 300 texts, the manifest says 299"),
     "other dimension": (lambda p: change(p, dimension=10**12), r"300 vectors of 16 dimensions, the manifest says 300"),
-    "path out of the folder": (lambda p: change(p, folder="files-abc/../.."), r"no manifest of goldrank"),
+    "path out of the folder": (lambda p: change(p, folder="files-abc/../.."), r"not a manifest of goldrank"),
 }
 
 
@@ -203,7 +203,7 @@ def test_a_file_that_faiss_cannot_read_is_refused(written):
 def test_ids_and_texts_that_are_none_are_refused(written, content):
     for name in ("ids.json", "texts.json.zst"):
         replace_file(written, name, content)
-        with pytest.raises(InputError, match=r"no list of texts|no JSON|holds 1 texts"):
+        with pytest.raises(InputError, match=r"not a list of texts|no JSON|holds 1 texts"):
             _ = open_index(written).texts
 
 

@@ -128,5 +128,5 @@ def test_an_index_replaced_between_its_manifest_and_its_files_is_read_anew(tmp_p
 def test_a_folder_with_other_files_beside_leftovers_is_never_taken(tmp_path):
     (tmp_path / "ix" / "files-0123456789ab").mkdir(parents=True)
     (tmp_path / "ix" / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="something that is no index is there"):
+    with pytest.raises(InputError, match="there is something else than an index"):
         build(tmp_path / "ix", 1)

@@ -128,7 +128,7 @@ def compare_orders(
         tau = float(kendall_from_signs(signs[a], signs[b]))
         taus = kendall_from_signs(resampled_signs[:, a], resampled_signs[:, b])
         swapped = np.flatnonzero(signs[a] * signs[b] < 0)
-        # A pair in the same order under both settings is no evidence of a swap: in Holm's family its p is 1.
+        # A pair in the same order under both settings is not evidence of a swap: in Holm's family its p is 1.
         p = np.ones(len(pairs))
         for at in swapped.tolist():
             p[at] = max(stats.sign_change(resampled_gaps[:, setting, at]) for setting in (a, b))

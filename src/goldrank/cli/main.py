@@ -129,7 +129,7 @@ _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, err
 
 
 def _fail(reason: str, arguments: list[str]) -> int:
-    # A closed pipe, as in `goldrank … | head`, is no error for the user.
+    # A closed pipe, as in `goldrank … | head`, is not an error for the user.
     if reason != os.strerror(errno.EPIPE).lower():
         printing.say(f"the output cannot be written ({reason}), and is incomplete; write to another place")
     return _failure(arguments)

@@ -231,7 +231,7 @@ class Tools:
         """Return the absolute path of a new report below the root.
 
         Raises:
-            InputError: The file exists, is no report, or lies outside the root.
+            InputError: The file exists, does not end in .html or .md, or lies outside the root.
         """
         resolved = self._below_root(path)
         if resolved.exists():

@@ -36,7 +36,7 @@ _MIXED = "that of each subset's source"
 def read_sts_folder(path: Path, split: str | None = None) -> ScoredPairs:
     """Read STS 2012 to 2016: ``STS.input.NAME.txt`` with two sentences a line, ``STS.gs.NAME.txt`` with their scores.
 
-    A line without a score is a pair that nobody annotated; it is left out and counted.
+    A line without a score is a pair without annotation; it is left out and counted.
     """
     choose_split(split, ("test",), str(path))
     names = [file.name[len("STS.input.") : -len(".txt")] for file in sorted(path.glob("STS.input.*.txt"))]

@@ -31,9 +31,9 @@ __all__ = [
 
 Access = Literal["local", "download", "hub", "network", "code"]
 ACCESS: dict[Access, str] = {
-    "local": "reads local files only and runs no code of others",
-    "download": "downloads a model that is no local folder; runs no code of it",
-    "hub": "downloads a model that is no local folder; code in a local folder, or with trust_remote_code=true, runs",
+    "local": "reads local files only and does not run code of others",
+    "download": "downloads a model that is not a local folder; does not run code of it",
+    "hub": "downloads a model that is not a local folder; code in a local folder, or with trust_remote_code=true, runs",
     "network": "sends texts, and a key if there is one, to the server that it names",
     "code": "runs the Python code that it names",
 }

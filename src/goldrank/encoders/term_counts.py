@@ -96,7 +96,7 @@ class TermCounter:
 
 
 def _matrix(columns: Any, lengths: bytearray, width: int) -> Any:
-    """Return the counts of columns as a CSR matrix; *lengths* says how many there are of each row, -1 is no column."""
+    """Return the counts of columns as a CSR matrix; *lengths* counts those of each row, -1 is not a column."""
     from scipy.sparse import csr_matrix
 
     known = columns >= 0

@@ -203,7 +203,7 @@ class PrecomputedVectors(BatchEncoder):
         return rows
 
     def _numbered_otherwise(self, unknown: str, source: str) -> InputError:
-        """Return the error for an id that is no row number of a file without ids."""
+        """Return the error for an id that is not a row number of a file without ids."""
         remedy = "use row numbers as ids"
         if isinstance(self._file, Path):
             remedy = f"write the id of each row to {_ids_file(self._file, None)}, one per line"

@@ -51,7 +51,7 @@ def main() -> None:
             return
         Driver(connection, settings.retries).serve()
     except (EOFError, OSError):
-        pass  # The other end is gone: nobody is left to tell.
+        pass  # The other process has ended, so that there is no receiver.
     finally:
         ray.shutdown()
         if settings.folder:

@@ -20,7 +20,8 @@ class RayEngine:
     """An Engine on a Ray cluster, which it joins, or starts on this machine where *address* is ``local``.
 
     Every part takes one CPU. Twice as many parts as there are CPUs are under way, so that none waits for its next.
-    Results that nobody waits for any more are given up by leaving the cluster; the next work joins or starts it anew.
+    If the caller stops waiting for results, they are abandoned by leaving the cluster; the next work joins or starts it
+    again.
     """
 
     def __init__(self, name: str, address: str, *, workers: int = 0, retries: int = RETRIES) -> None:

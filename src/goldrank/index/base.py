@@ -177,7 +177,7 @@ def checked_vectors(vectors: Any, role: str, dimension: int | None = None) -> De
         matrix = np.asarray(vectors, np.float32)
     except (TypeError, ValueError):
         raise InputError(
-            f"the {role} vectors are no matrix of numbers", remedy="give every vector the same number of numbers"
+            f"the {role} vectors are not a matrix of numbers", remedy="give every vector the same number of numbers"
         ) from None
     if matrix.ndim != 2 or not matrix.shape[1]:
         raise InputError(

@@ -117,7 +117,7 @@ def open_faiss_file(path: PathLike, ids: Sequence[object] | PathLike | None = No
         count = int(inner.ntotal)
         # An index that holds no labels takes a byte or more for each vector.
         if not 0 <= count <= size if held is None else count != len(held):
-            raise ValueError(f"it is said to hold {count} vectors, which does not fit the rest of it")
+            raise ValueError(f"its header states {count} vectors, which does not fit its size")
     similarity = _similarity(faiss, inner.metric_type, file)
     items = _ItemIds.of(ids, held, count, file, in_order=labels is not None)
     index = FaissIndex(inner, items.ids, similarity, Factory(_factory(inner)), labels=items.labels)

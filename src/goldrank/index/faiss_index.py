@@ -358,7 +358,7 @@ def _empty_index(faiss: Any, factory: str, dimension: int, metric: int) -> Any:
         raise _unknown(factory, dimension, sentence_of(error)) from None
     except TypeError:
         # The string holds half a surrogate pair or a NUL.
-        raise _unknown(factory, dimension, "it is no text that faiss can read") from None
+        raise _unknown(factory, dimension, "faiss cannot read this text") from None
 
 
 def _unknown(factory: str, dimension: int | None = None, message: str = "") -> InputError:

@@ -101,7 +101,7 @@ class Manifest:
         except OSError as error:
             raise InputError(f"the manifest cannot be read ({error.strerror})", where=where) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError("this is no manifest of goldrank", where=where, remedy=REBUILD) from None
+            raise InputError("this is not a manifest of goldrank", where=where, remedy=REBUILD) from None
         if isinstance(version, int) and version != FORMAT:
             raise InputError(
                 f"the index has format {shorten(version)}, this goldrank reads {FORMAT}",
@@ -111,7 +111,7 @@ class Manifest:
         if checksum != _digest(content):
             raise InputError("the manifest is damaged (its checksum is wrong)", where=where, remedy=REBUILD)
         if not is_manifest(content):
-            raise InputError("this is no manifest of goldrank", where=where, remedy=REBUILD)
+            raise InputError("this is not a manifest of goldrank", where=where, remedy=REBUILD)
         return cls(**content)
 
 
@@ -334,7 +334,7 @@ def refuse_existing(path: PathLike, overwrite: bool) -> Path:
     if not target.exists() or (target.is_dir() and all(_LEFTOVER.fullmatch(entry.name) for entry in target.iterdir())):
         return target
     if not (target / MANIFEST).is_file():
-        raise InputError("something that is no index is there", where=str(path), remedy="choose another folder")
+        raise InputError("there is something else than an index", where=str(path), remedy="choose another folder")
     if not overwrite:
         raise InputError("there is an index already", where=str(path), remedy="add --overwrite to replace it")
     return target
@@ -426,7 +426,7 @@ def _read_json(path: Path, count: int) -> list[str]:
     except (ValueError, RecursionError):
         raise InputError("the file is no JSON", where=str(path), remedy=REBUILD) from None
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
-        raise InputError("the file is no list of texts", where=str(path), remedy=REBUILD)
+        raise InputError("the file is not a list of texts", where=str(path), remedy=REBUILD)
     if len(content) != count:
         raise InputError(
             f"the file holds {len(content)} texts, the manifest says {count}", where=str(path), remedy=REBUILD

@@ -47,8 +47,8 @@ def find_columns(
 ) -> list[int]:
     """Return the positions of the query, item and value columns, and of a fourth column if there is one.
 
-    The fourth is the subtopic of gold or the rank of a run, which is no score but shows how the run was ordered. Names
-    that the caller gives must match exactly.
+    The fourth is the subtopic of gold or the rank of a run, which is not a score but shows how the run was ordered.
+    Names that the caller gives must match exactly.
 
     >>> find_columns(["query-id", "corpus-id", "score"], "gold", where="qrels.tsv")
     [0, 1, 2]

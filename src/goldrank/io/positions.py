@@ -47,7 +47,7 @@ def columns_by_position(obj: Any, kind: TableKind, source: str | None = None) ->
     """Return the columns of lists, sets, dicts or arrays of items, one for each query; the queries are "0", "1", ….
 
     A two-dimensional array has one row for each query, like the labels of a faiss search. A pair of such arrays, scores
-    and labels in either order, is the result of a search by faiss or hnswlib. The label -1 is no item.
+    and labels in either order, is the result of a search by faiss or hnswlib. The label -1 means that there is no item.
 
     >>> columns = columns_by_position([[11, 1], [4]], "run")
     >>> columns.queries, columns.items, columns.values.tolist()

@@ -81,7 +81,7 @@ def holds_labels(obj: object) -> bool:
 
 
 def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callable[[int], object]] | None:
-    """Return the column names of a table and a function from a position to a column; None if *obj* is no table."""
+    """Return the column names of a table and a function from a position to a column; None if *obj* is not a table."""
     if library == "pandas" and type_name == "DataFrame":
         return list(obj.columns), lambda position: obj.iloc[:, position]
     if library == "polars" and type_name == "DataFrame":

@@ -46,7 +46,7 @@ def results_sent(depth: int, shards: int, workers: int) -> float:
 
 
 def _share_touched(parts: float, items: int) -> float:
-    """Return the expected share of equal parts that hold at least one of so many items at random positions."""
+    """Return the expected share of equal parts that hold at least one of this many items at random positions."""
     return 1.0 if parts <= 1 else 1 - math.exp(items * math.log1p(-1 / parts))
 
 

@@ -186,7 +186,7 @@ class Setting:
         return self.memory > 0 and size > FILLED * self.memory
 
     def ranking_parts(self, name: str, items: float, cost: RankingCost | None = None) -> list[float]:
-        """Return the core-seconds of exact ranks or the top k of so many items, for each part of a RankingCost.
+        """Return the core-seconds of exact ranks or the top k of this many items, for each part of a RankingCost.
 
         They are 0 if the job does not have that stage. With a *cost* of a GPU they are seconds of wall-clock time.
         """

@@ -214,7 +214,7 @@ def _cut(name: str, values: Mapping[str, str], queries: Sequence[str], smallest:
 
 
 def _numbers(values: Iterable[str]) -> dict[str, float] | None:
-    """Return the number that each value stands for; None if some value is no finite number."""
+    """Return the number that each value stands for; None if a value is not a finite number."""
     try:
         numbers = {value: float(value) for value in values}
     except ValueError:

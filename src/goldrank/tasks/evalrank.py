@@ -20,8 +20,9 @@ from goldrank.tasks.ranking.task import RankingTask
 
 _PAPER = "Wang, Kuo & Li, Just Rank: Rethinking Evaluation with Word and Sentence Similarities, ACL 2022"
 _NOTES = (
-    "The query is no rival, and the positive's score comes from the same product as its rivals'. Ties count as the "
-    "mean over their orders. Texts without a vector are misses. To reproduce the authors' code: --preset evalrank."
+    "The query itself is excluded, and the score of the positive comes from the same product as all other scores. Ties "
+    "count as the mean over their orders. Texts without a vector are misses. To reproduce the authors' code: --preset "
+    "evalrank."
 )
 
 SelfPairs = Literal["keep", "drop"]

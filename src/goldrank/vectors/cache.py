@@ -32,7 +32,7 @@ _MOST_LISTS = 256
 # Shards are merged beyond these counts; a killed run leaves at most the first number of small shards behind.
 _MERGE_WHILE_ENCODING = 64
 _MERGE_AFTERWARDS = 16
-# The number of cached vectors that a live model is asked for again before those of an interrupted evaluation are used.
+# How many cached vectors of an interrupted evaluation are compared with new ones of a live model before all are used.
 _COMPARED = 16
 _SAME_COSINE = 0.9999
 """Servers return slightly different numbers for the same text in another batch."""
@@ -390,7 +390,7 @@ class _EntryFolder:
         return self.folder / _UNFINISHED
 
     def mark_unfinished(self) -> None:
-        """Write the marker; without it an interrupted evaluation starts again, which is no error."""
+        """Write the marker; without it an interrupted evaluation starts again, which is not an error."""
         with suppress(OSError):
             make_private_folder(self.folder)
             self.unfinished.touch()

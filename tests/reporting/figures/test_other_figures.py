@@ -42,7 +42,7 @@ def heat_map(values=(0.1, NAN), **changes):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"name": "../map"}, "no name for a file"),
+        ({"name": "../map"}, "cannot be the name of a file"),
         ({"rows": ()}, "nothing to show"),
         ({"values": (0.1,)}, "do not go together"),
         ({"values": (0.1, math.inf)}, "infinite"),

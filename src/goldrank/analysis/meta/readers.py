@@ -45,7 +45,7 @@ def table_from(data: Any, where: Mapping[str, Sequence[str]] | None = None) -> T
     rows = data.to_dict("records") if hasattr(data, "to_dict") else list(data)
     if not all(isinstance(row, Mapping) for row in rows):
         raise InputError(
-            f"{shorten(data)} is no table of scores", remedy="give a file, a Store, a data frame or a list of dicts"
+            f"{shorten(data)} is not a table of scores", remedy="give a file, a Store, a data frame or a list of dicts"
         )
     records = [(f"row {number}", {str(name): cell for name, cell in row.items()}) for number, row in enumerate(rows)]
     return _table(records, where, "the table")

@@ -92,7 +92,7 @@ class Documents:
     @cached_property
     def ids(self) -> list[str]:
         """All ids, which are unique."""
-        # Documents in memory are digested only for those who ask for the checksum.
+        # Documents in memory are digested only if the checksum is requested.
         ids = self._read_through[0] if callable(self._rows) else [document.id for document in self._rows]
         if not _hashes_differ(ids) and (duplicate := find_duplicate(ids)):
             what = f"the id {shorten(ids[duplicate[0]])} is given twice"

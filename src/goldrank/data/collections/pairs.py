@@ -56,7 +56,7 @@ def read(path: PathLike, split: str | None = None, options: Mapping[str, str] = 
     appearance: q1, q2 … and d1, d2 ….
 
     A table with two plausible readings is refused: several columns that could be the query, the item or the grade; an
-    answer beside a column that names a document; or sentence1, sentence2 and a score that is no grade. *options*
+    answer beside a column that names a document; or sentence1, sentence2 and a score that is not a grade. *options*
     choose: the name of the column for each role, and ``min_grade``, below which a pair is judged and not relevant.
     """
     files = _files(Path(path))
@@ -104,7 +104,7 @@ def read(path: PathLike, split: str | None = None, options: Mapping[str, str] = 
 def _as_grades(
     values: NDArray[np.float64], columns: _PairColumns, options: Mapping[str, str], file: Path
 ) -> tuple[NDArray[np.float64], list[str]]:
-    """Return the grades of the rows and remarks on them; scores of similar sentences are not taken for grades."""
+    """Return the grades of the rows and remarks on them; scores of similar sentences are refused as grades."""
     lowest = _min_grade(options, columns, file)
     if lowest is not None:
         below = int((values < lowest).sum())

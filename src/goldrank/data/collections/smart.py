@@ -32,7 +32,7 @@ _NUMBERS = re.compile(r"rj|num", re.IGNORECASE)
 # The vocabulary of NPL may look like its documents.
 _TERMS = re.compile(r"term|voc", re.IGNORECASE)
 _HEAD = 1 << 14
-# Longer numbers are no document numbers, and Python refuses to parse integers of thousands of digits.
+# Longer numbers are not document numbers, and Python refuses to parse integers of thousands of digits.
 _DIGITS = 19
 # TIME had 425 documents. The copies in circulation have 423, but their judgments still count the two missing ones,
 # which were somewhere after number 371 and before number 378.

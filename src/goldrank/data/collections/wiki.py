@@ -253,7 +253,7 @@ def _matched(gold: Columns, ids: list[str], titles: Set[str], remarks: list[str]
             "spelt otherwise than the article (entities, encoding, Unicode form or case): matched.",
         ),
         (repeated, "pair", "listed twice in two spellings: the higher grade is kept."),
-        (sources, "source", "of the gold without an article: kept, but nothing can be asked for them."),
+        (sources, "source", "of the gold without an article: kept, but they cannot be queries."),
         (pairs, "gold pair", "whose similar article is not among the articles: kept, as gold outside the corpus."),
         (own, "source", "listed as similar to itself: kept, and treated as the profile says."),
     ):

@@ -31,10 +31,10 @@ except ImportError:
     torch = None
 
 PAIRS = 2**25
-"""Open pairs that are looked at more closely at a time."""
+"""The number of undecided pairs that are refined at a time."""
 PLAIN_SCORES = 2**25
-"""Scores that are held at a time where no kernel compares them as they come."""
-# Bits for open pairs: at most so many, and a thirty-second part of the device's memory.
+"""The number of scores that are held at a time if no kernel compares them when they are computed."""
+# The most bits for undecided pairs; at most 1/32 of the memory of the device is used for them.
 _MOST_BITS = 2**35
 TENSOR_UNIT = 1.25 * 2.0**-23
 """What a tensor core may lose of a sum for each of its terms; see `goldrank.index.cuda.index`."""
@@ -84,7 +84,7 @@ class QueryOperand:
         peaks = own.abs().amax(dim=1)
         return DigitRows.of(own, DIGIT_RANGE / torch.where(peaks > 0, peaks, 1.0), 2 * tile.step)
 
-    # For the few items beside whole tiles, and where there are no tiles: seldom all of the work.
+    # Used for the items after the last whole tile, and if there are no tiles; usually a small part of the work.
     @cached_property
     def _plain(self) -> Tensor:
         return times_power(self._own(), -self.exponents[:, None] - self.store.exponent).to(self.store.dtype)
@@ -121,7 +121,7 @@ class OpenPairs:
 
     def __init__(self, store: ItemStore, capacity: int) -> None:
         self._store = store
-        # A single row of bits has to find room, however many of them are set.
+        # There must be room for a whole row, however many of its bits are set.
         self._most = _MOST_BITS
         if store.device.type == "cuda":
             self._most = min(_MOST_BITS, torch.cuda.get_device_properties(store.device).total_memory // 4)

@@ -30,14 +30,14 @@ try:
 except ImportError:
     torch = None
 
-# One in so many tiles shows how many pairs stay open; with more than this share of words, digits pay.
+# One of this many tiles is sampled for the number of undecided pairs; above this share, products of digits are faster.
 _SAMPLED = 256
 _MANY_OPEN = 0.1
 # Judged items that are compared at once, and how many of one query share a place.
 _BLOCK_ROWS = 16384
 _MOST_SLOTS = 8
 _PAIR_BATCH = 2**22
-# Sorting all ids takes longer than sorting so many of them many times.
+# Up to this many ids are sorted each time they are needed, which is faster than sorting all ids once.
 _FEW_IDS = 2**14
 # Below this every sum of whole numbers is exact in float64.
 _EXACT_LENGTH = 2.0**25

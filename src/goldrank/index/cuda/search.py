@@ -14,7 +14,7 @@ try:
 except ImportError:
     torch = None
 
-# Items that are searched first and densely; each further range is so many times as long as all before.
+# The items of the first range, which is searched densely, and the growth factor of each further range.
 _FIRST_ITEMS = 2**14
 _GROWTH = 3
 _MOST_CANDIDATES = 2**12

@@ -329,7 +329,7 @@ class Counter:
         compared = scores[:, each.columns] if isinstance(each.columns, slice) else scores.take(each.columns, axis=1)
         low, high = self._limits(rows, block.length)
         sure, reached = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        # The judged item is no rival of its own, whatever the product made of it, but it is one of the others'.
+        # A judged item is not counted against itself, whatever its product is, but it is counted against the others.
         gold = self._rows.gold[rows]
         here = np.flatnonzero((gold >= block.start) & (gold < block.stop))
         at_gold = gold[here] - block.start, here

@@ -93,7 +93,7 @@ class Near:
 
 
 class Tiles:
-    """Products with bfloat16 tiles, compared with limits as they come."""
+    """Products with bfloat16 tiles, compared with limits before they are written to memory."""
 
     def __init__(self, dimension: int) -> None:
         self.error = tile_error(dimension, _amx_tiles.SUM_LENGTH)
@@ -155,7 +155,7 @@ class IntegerQueries:
 
 
 class Integers:
-    """Products of vectors rounded to 16-bit integers, compared with limits as they come.
+    """Products of vectors rounded to 16-bit integers, compared with limits before they are written to memory.
 
     With Q = sq + e and X = tx + f, the integers of a query and an item, Q·X differs from st(q·x) by at most
     s‖q‖‖f‖ + t‖x‖‖e‖ + ‖e‖‖f‖. The sums themselves are exact, because |Q·X| ≤ ‖Q‖‖X‖ bounds every partial sum.

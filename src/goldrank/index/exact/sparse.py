@@ -25,9 +25,9 @@ from goldrank.vectors.similarity import as_matrix, normalised
 
 _BLOCK_ELEMENTS = 2**21
 _QUERIES = 512
-# A thread searches so many queries at a time, and so many times before all results are used.
+# The queries that a thread searches at a time, and the number of such blocks before their results are collected.
 _QUERIES_AT_ONCE, _BLOCKS_AT_ONCE = 8, 16
-# The first bar for the best items comes from one in so many.
+# The share of the items (one in this many) that gives the first threshold for the best items.
 _SAMPLED = 8
 
 

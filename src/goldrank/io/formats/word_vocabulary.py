@@ -31,7 +31,7 @@ class MappedVocabulary(Mapping[str, int]):
         self._file = folder / _WORDS
         parts = [load_array(folder / name) for name in (_ENDS, _HASHES, _ROWS)]
         if [(part.dtype.name, part.ndim) for part in parts] != [("int64", 1), ("uint64", 1), ("int32", 1)]:
-            raise ValueError("the parts of the vocabulary are no lists of whole numbers")
+            raise ValueError("the parts of the vocabulary are not lists of whole numbers")
         self._ends, self._hashes, self._rows = parts
         if not len(self._ends) == len(self._hashes) == len(self._rows) or self._file.stat().st_size != self._size():
             raise ValueError("the parts of the vocabulary do not fit together")

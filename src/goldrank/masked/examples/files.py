@@ -124,7 +124,7 @@ def _typed(
     value = record.get(field, default)
     if value is None and default is not None:
         return default
-    # True is an int to Python, and to nobody else.
+    # In Python, True is an int.
     if isinstance(value, kind) and not isinstance(value, bool):
         return value
     raise InputError(f"'{field}' is {shorten(value)}, not {words}", where=place, remedy=f"write {words} there")

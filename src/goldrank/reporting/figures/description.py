@@ -77,15 +77,15 @@ class Series:
     mark: Mark = "line"
     """``steps``: a value holds from its x to the next one's."""
     labels: tuple[str, ...] | None = None
-    """A text for each value, shown beside points and bars where there is room, and where a pointer rests."""
+    """A text for each value, shown beside points and bars where there is room, and on hover."""
     sizes: Numbers | None = None
-    """How much each point stands for, which its area shows."""
+    """The weight of each point, shown as its area."""
     faint: bool = False
-    """Whether it is background for the other series: in grey, behind them, its labels for a pointer only."""
+    """Whether it is drawn in grey behind the other series, with labels on hover only."""
     hollow: bool = False
-    """Whether it shows the series before it in another reading: in the same colour, with empty marks."""
+    """Whether it is a variant of the series before it, drawn in the same colour with empty marks."""
     runs: tuple[str, ...] | None = None
-    """The runs whose colours it has, one for all values or one for each; None if its name or categories name them."""
+    """The runs that decide its colours, one for all values or for each; None if its name or categories name them."""
 
     def __post_init__(self) -> None:
         for name in ("x", "y", "low", "high", "sizes"):
@@ -105,7 +105,7 @@ class Series:
         if not self.x or any(len(column) != len(self.x) for column in columns):
             raise ValueError(f"{self.name}: the columns have no values, or not equally many")
         if any(low > high for low, high in zip(self.low or (), self.high or (), strict=True)):
-            raise ValueError(f"{self.name}: a lower limit lies above the upper one")
+            raise ValueError(f"{self.name}: a lower limit is greater than the upper one")
         if self.runs is not None and len(self.runs) not in (1, len(self.x)):
             raise ValueError(f"{self.name}: it shows one run, or one for each value")
 
@@ -137,7 +137,7 @@ class Bracket:
     """Where the bar stands on the axis of values."""
 
     def joins(self, categories: int) -> bool:
-        """Return True if this joins two or more of so many categories, at a finite place."""
+        """Return True if this joins two or more of *categories* categories, at a finite place."""
         ordered = all(before < after for before, after in pairwise(self.members))
         inside = len(self.members) > 1 and self.members[0] >= 0 and self.members[-1] < categories
         return ordered and inside and math.isfinite(self.at)
@@ -173,18 +173,19 @@ class Figure:
     """What was left out, and why."""
     brackets: tuple[Bracket, ...] = ()
     palette: Mapping[str, int] = field(default_factory=dict, hash=False)
-    """The number of the look of each run by name, the same in all figures; series that show no run go by position."""
+    """The number of the colour and mark of each run, the same in all figures; a series without a run has those of its
+    position."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "series", tuple(self.series))
         if not is_file_name(self.name):
-            raise ValueError(f"{self.name!r} is no name for a file")
+            raise ValueError(f"{self.name!r} cannot be the name of a file")
         if not self.series:
             raise ValueError(f"{self.name}: there is nothing to show")
         if len({series.name for series in self.series}) < len(self.series):
-            raise ValueError(f"{self.name}: two series have one name")
+            raise ValueError(f"{self.name}: two series have the same name")
         if self.x.categories and self.y.categories:
-            raise ValueError(f"{self.name}: one axis has to measure something")
+            raise ValueError(f"{self.name}: two axes cannot both have categories")
         if self.diagonal and (self.x.categories or self.y.categories):
             raise ValueError(f"{self.name}: a diagonal needs two axes of numbers")
         for series in self.series:

@@ -52,7 +52,7 @@ class HeatMap:
 
     def __post_init__(self) -> None:
         if not is_file_name(self.name):
-            raise ValueError(f"{self.name!r} is no name for a file")
+            raise ValueError(f"{self.name!r} cannot be the name of a file")
         if not self.rows or not self.columns:
             raise ValueError(f"{self.name}: there is nothing to show")
         if len(self.cells) != len(self.rows) or any(len(row) != len(self.columns) for row in self.cells):

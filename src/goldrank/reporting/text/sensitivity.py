@@ -166,7 +166,7 @@ def _orders(result: Sensitivity) -> Iterator[Grid]:
         f"and settings (seed {how.seed}). Kept: the share of resamples with one order. Reordered: some swap is "
         f"significant, p ≤ {result.measures.alpha:g} under both settings after Holm over the pairs of models. Same "
         f"order: kept in {(1 + how.level) / 2:.1%} or more. Where models are close, chance alone pulls tau below 1: an "
-        "interval without 1 is no proof of a swap."
+        "interval without 1 does not prove a swap."
     ]
     if len(shown) < len(result.orders):
         notes.append("Settings that differ in both similarity and transform are compared in JSON and CSV.")

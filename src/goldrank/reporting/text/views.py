@@ -24,7 +24,7 @@ _NARROWEST, _WIDEST = 60, 100
 
 @dataclass(frozen=True)
 class View:
-    """A result in all its forms, each computed when it is asked for."""
+    """A result in all its forms, each computed when it is needed."""
 
     content: Callable[[], Any]
     """Everything unrounded, as dicts and lists; undefined numbers are NaN."""

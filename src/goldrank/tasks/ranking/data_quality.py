@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from goldrank.tasks.ranking.data import RankingData
 
 FOLDER = "near-duplicates"
-# Beyond so many items the search for near-duplicates takes longer than people wait for a table.
+# With more items the search for near-duplicates takes longer than users wait for a table.
 MOST_ITEMS = 50_000
 
 

@@ -113,7 +113,9 @@ def diff_runs(
     explorer: Explorer,
     key: Keys,
     p: Annotated[float, Query(gt=0, lt=1, description="Persistence of the rank-biased overlap.")] = 0.9,
-    depth: Annotated[int | None, Query(ge=1, le=LARGEST_CUTOFF, description="Read only so many results.")] = None,
+    depth: Annotated[
+        int | None, Query(ge=1, le=LARGEST_CUTOFF, description="Number of results to read of each query.")
+    ] = None,
     worst: Annotated[int, Query(ge=0, le=200, description="Number of changed queries to show.")] = 50,
 ) -> Json:
     """What `goldrank diff` prints as JSON: overlap and churn by depth, and the queries that changed most."""
