@@ -71,6 +71,17 @@ def test_no_two_public_classes_share_a_name():
     assert {name: modules for name, modules in paths.items() if len(modules) > 1} == {}
 
 
+def test_no_module_asks_pyarrow_for_types_of_pandas():
+    """Up to version 25 pyarrow imports pandas for that, which an installation with the extra models does not have."""
+    asking = [
+        path.name
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "to_pandas_dtype"
+    ]
+    assert asking == []
+
+
 def test_every_public_name_can_be_loaded_and_nothing_else():
     for name in goldrank.__all__:
         assert getattr(goldrank, name) is not None

@@ -43,7 +43,7 @@ def test_strings_that_are_not_unicode_are_kept_as_bytes():
     assert find_string(array, "a\udc80") == 0
 
 
-@pytest.mark.parametrize("kind", ["bool", "int8", "int32", "int64", "uint8", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["bool", "int8", "int32", "int64", "uint8", "uint16", "float16", "float32", "float64"])
 def test_numbers_round_trip_and_are_those_of_pyarrow(kind):
     values = np.array([0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0], kind)
     array = numbers_to_arrow(values)

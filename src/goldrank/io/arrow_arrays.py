@@ -102,7 +102,9 @@ def numbers_from_arrow(array: Any) -> NDArray[Any]:
     is_bits = pyarrow.types.is_boolean(kind)
     if array.null_count or not (is_bits or pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
         return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    content = np.frombuffer(array.buffers()[1] or b"", np.uint8 if is_bits else kind.to_pandas_dtype())
+    # `kind.to_pandas_dtype()` imports pandas in pyarrow up to 25.
+    letter = "f" if pyarrow.types.is_floating(kind) else "i" if pyarrow.types.is_signed_integer(kind) else "u"
+    content = np.frombuffer(array.buffers()[1] or b"", np.uint8 if is_bits else f"{letter}{kind.bit_width // 8}")
     if is_bits:
         content = np.unpackbits(content, bitorder="little").view(bool)
     return content[array.offset : array.offset + len(array)]
