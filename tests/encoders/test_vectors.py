@@ -130,7 +130,7 @@ def test_ids_are_read_with_any_line_ends(listed, tmp_path):
         (ROWS, b"d1\nd2\n\xff\n", "cannot be read"),
         (np.array([[1.0, 2.0], [3.0, np.nan], [np.inf, 6.0]]), b"a\nb\nc\n", r"row 1 \(counted from 0\) is not finite"),
         (np.array([[1.0, 2.0], [3.0, 1e300]]), b"a\nb\n", r"row 1 \(counted from 0\) is not finite"),
-        (np.zeros((0, 4), np.float32), b"a\n", "of one length"),
+        (np.zeros((0, 4), np.float32), b"a\n", r"the matrix of vectors is empty: its shape is \(0, 4\)"),
         (np.zeros(4, np.float32), b"a\n", r"the shape \(4,\), and vectors are a matrix"),
         (np.array([["x", "y"]]), b"a\n", "of one length"),
     ],

@@ -58,6 +58,18 @@ class EncodesSides:
         return encode(texts)
 
 
+class EncodesAsFlagEmbedding:
+    """Queries get an instruction that `encode` alone does not add."""
+
+    encode = EncodesSides.encode
+
+    def encode_queries(self, texts):
+        return encode(texts)
+
+    def encode_corpus(self, texts):
+        return encode(texts)
+
+
 class Embeds:
     """As the embeddings of LangChain."""
 
@@ -130,6 +142,7 @@ MODELS = {
     "function of a query and k": ranked,
     "encode": Encodes(),
     "encode_query and encode_document": EncodesSides(),
+    "encode_queries and encode_corpus": EncodesAsFlagEmbedding(),
     "embed_query and embed_documents": Embeds(),
     "search": Searches(),
     "langchain id": Retriever(lambda item: LangChainDocument(CORPUS[item], id=item)),
@@ -246,6 +259,11 @@ def test_what_is_no_model_is_refused_with_what_is_accepted():
     with pytest.raises(InputError, match="the keys replies, and no documents"):
         mrr(Component())
 
+    with pytest.raises(InputError, match=r"Searches is a class, not a model; give an object: Searches\(…\)"):
+        mrr(Searches)
+    with pytest.raises(GoldrankError, match="returned no matrix of numbers for 4 texts"):
+        mrr(lambda texts: [[1.0] * (1 + at) for at, _ in enumerate(texts)])
+
     class Broken:
         def search(self, query, k):
             raise ConnectionError("no server")
@@ -266,6 +284,22 @@ def test_objects_of_a_module_are_named_by_a_spec(own_folder, monkeypatch):
     assert mrr("python:my_objects_1:encodes") > 0
     with pytest.raises(InputError, match="is not a function but Encodes"):
         mrr("search:my_objects_1:encodes")
+    with pytest.raises(InputError, match="python:my_objects_1:Encodes is a class, not a model"):
+        mrr("python:my_objects_1:Encodes")
+
+
+@pytest.mark.parametrize("rows", [list, lambda matrix: matrix.tolist(), tuple, np.asarray])
+def test_rows_of_vectors_in_any_container_are_a_model_and_grades_by_query_the_task(rows):
+    items, queries = encode(CORPUS.values()), encode(QUERIES.values())
+    model = {"items": rows(items), "queries": rows(queries)}
+    assert mrr(model, {"0": {"1": 1}, "1": {"3": 1}, "2": {"0": 1}}) == 1.0
+    assert mrr(model, {0: {1: 1.0}, 1: {3: 2}, 2: {0: 1}}) == 1.0
+    assert mrr(rows(items), ["wine", "wine", "game", "game"]) == 1.0
+
+
+def test_vectors_of_different_lengths_are_refused():
+    with pytest.raises(InputError, match="array: the vectors are not rows of numbers of one length"):
+        mrr([[1.0, 2.0], [3.0]], ["a", "a", "b"])
 
 
 @pytest.mark.parametrize("form", ["lists", "tuple of lists", "frames", "polars", "series"])

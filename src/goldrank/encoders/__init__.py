@@ -155,6 +155,7 @@ def load(spec: str | Spec | Callable[..., Any] | object, **options: object) -> E
     from goldrank.encoders import objects
     from goldrank.encoders.function import CallableEncoder, spec_of_function
 
+    objects.refuse_class(spec, getattr(spec, "__name__", ""))
     objects.refuse_ambiguous(spec)
     encode = objects.encode_function_of(spec)
     if encode is None and (objects.search_function_of(spec) or (callable(spec) and objects.is_search_function(spec))):
@@ -170,15 +171,20 @@ def load(spec: str | Spec | Callable[..., Any] | object, **options: object) -> E
 
 
 def _array_model(model: Any) -> Encoder | None:
-    """Return the model of vectors in memory: an array, a tensor, or a mapping with items and queries."""
+    """Return the model of vectors in memory: a matrix or a list of rows, or a mapping with items and queries."""
     parts = model if isinstance(model, Mapping) else {"items": model}
-    if set(parts) not in ({"items"}, {"items", "queries"}):
-        return None
-    if not all(hasattr(part, "__array__") and hasattr(part, "shape") for part in parts.values()):
+    if set(parts) not in ({"items"}, {"items", "queries"}) or not all(map(_is_matrix, parts.values())):
         return None
     from goldrank.encoders.vectors import ArrayVectors
 
     return ArrayVectors(**parts)
+
+
+def _is_matrix(part: Any) -> bool:
+    """Return True for an array, a tensor or a data frame, and for a list of rows; ragged rows are refused later."""
+    if isinstance(part, (list, tuple)):
+        return bool(part) and all(isinstance(row, (list, tuple)) or hasattr(row, "__array__") for row in part)
+    return hasattr(part, "__array__") and hasattr(part, "shape")
 
 
 def searcher(model: Callable[..., Any] | object, document_id: str | Callable[[Any], Any] | None = None) -> Searcher:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.errors import GoldrankError, InputError, reason_of, shorten, unknown_name
 from goldrank.escaping import replace_surrogates
 from goldrank.io.checks import find_duplicate
 from goldrank.progress import Progress
@@ -315,7 +315,12 @@ class BatchEncoder(ABC):
         return np.empty((0, self.options.dim or self.width or 0), np.float32) if rows is None else rows
 
     def _checked(self, batch: NDArray[Any], count: int) -> Dense:
-        vectors = np.asarray(batch, dtype=np.float32)
+        try:
+            vectors = np.asarray(batch, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise GoldrankError(
+                f"{self.spec} returned no matrix of numbers for {count} texts ({reason_of(error)})"
+            ) from error
         if vectors.ndim != 2 or len(vectors) != count:
             raise GoldrankError(f"{self.spec} returned an array of shape {vectors.shape} for {count} texts")
         if not np.isfinite(vectors).all():

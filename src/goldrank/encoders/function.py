@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import LIVE, BatchEncoder, Options, Side, parse_bool
-from goldrank.encoders.objects import encode_function_of
+from goldrank.encoders.objects import encode_function_of, refuse_class
 from goldrank.encoders.source_files import source_stamp
 from goldrank.errors import GoldrankError, InputError
 from goldrank.specs import Spec
@@ -133,6 +133,7 @@ def import_object(spec: Spec) -> Any:
         ) from error
     finally:
         sys.path.remove(folder)
+    refuse_class(function, written)
     return function
 
 

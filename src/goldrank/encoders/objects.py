@@ -11,10 +11,12 @@ import numpy as np
 
 from goldrank.encoders.base import Side
 from goldrank.errors import InputError
+from goldrank.io.arrays import as_array
 
 ACCEPTED = (
     "give a spec string, a function of texts, a function of (query, k), an object with encode(texts) or "
-    "search(query, k), or a retriever of LangChain, LlamaIndex or Haystack"
+    "search(query, k), a retriever of LangChain, LlamaIndex or Haystack, or a matrix of vectors with a row for each "
+    'item ({"items": matrix, "queries": matrix} if queries have vectors of their own)'
 )
 _SEARCH_PARAMETERS = ("k", "top_k", "n", "limit", "num_results")
 
@@ -22,21 +24,27 @@ _SEARCH_PARAMETERS = ("k", "top_k", "n", "limit", "num_results")
 def encode_function_of(model: Any) -> Callable[[list[str], Side], Any] | None:
     """Return a function of texts and side that calls the methods of *model* which encode; None if it has none.
 
-    These are ``encode_query`` and ``encode_document``, or ``encode`` (sentence-transformers and others),
-    ``embed_query`` and ``embed_documents`` (LangChain), or ``get_query_embedding`` and ``get_text_embedding_batch``
-    (LlamaIndex).
+    These are ``encode_query`` and ``encode_document`` (sentence-transformers) or ``encode_queries`` and
+    ``encode_corpus`` (FlagEmbedding), and ``encode`` for a side that has none; ``embed_query`` and ``embed_documents``
+    (LangChain); or ``get_query_embedding`` and ``get_text_embedding_batch`` (LlamaIndex).
     """
-    if callable(getattr(model, "encode", None)):
-        query, item = getattr(model, "encode_query", model.encode), getattr(model, "encode_document", model.encode)
+    query = _first_method(model, "encode_query", "encode_queries", "encode")
+    item = _first_method(model, "encode_document", "encode_corpus", "encode")
+    if query is not None and item is not None:
         return lambda texts, side: _array((query if side == "query" else item)(texts))
     for one_query, many_items in (
         ("embed_query", "embed_documents"),
         ("get_query_embedding", "get_text_embedding_batch"),
     ):
-        query, item = getattr(model, one_query, None), getattr(model, many_items, None)
-        if callable(query) and callable(item):
+        query, item = _first_method(model, one_query), _first_method(model, many_items)
+        if query is not None and item is not None:
             return _by_single_queries(query, item)
     return None
+
+
+def _first_method(model: Any, *names: str) -> Callable[..., Any] | None:
+    methods = (getattr(model, name, None) for name in names)
+    return next((method for method in methods if callable(method)), None)
 
 
 def _by_single_queries(query: Callable[[str], Any], items: Callable[[list[str]], Any]) -> Callable[..., Any]:
@@ -49,8 +57,8 @@ def _by_single_queries(query: Callable[[str], Any], items: Callable[[list[str]],
 def _array(vectors: Any) -> Any:
     """Return a tensor, or a list of tensors, as an array; other vectors as they are."""
     if isinstance(vectors, (list, tuple)) and vectors and hasattr(vectors[0], "detach"):
-        return np.stack([vector.detach().cpu().numpy() for vector in vectors])
-    return vectors.detach().cpu().numpy() if hasattr(vectors, "detach") else vectors
+        return np.stack([as_array(vector) for vector in vectors])
+    return as_array(vectors)
 
 
 def search_function_of(model: Any) -> Callable[[str, int], Any] | None:
@@ -108,6 +116,12 @@ def _has_parameter(method: Callable[..., Any], name: str) -> bool:
         return name in inspect.signature(method).parameters
     except (TypeError, ValueError):
         return False
+
+
+def refuse_class(model: Any, written: str) -> None:
+    """Raise InputError for a class, which is given by mistake for an object of it."""
+    if isinstance(model, type):
+        raise InputError(f"{written} is a class, not a model", remedy=f"give an object: {model.__name__}(…)")
 
 
 def refuse_ambiguous(model: Any) -> None:

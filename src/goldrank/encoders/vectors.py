@@ -226,7 +226,7 @@ class ArrayVectors(PrecomputedVectors):
     """
 
     def __init__(self, items: Any, queries: Any = None, name: str = "array") -> None:
-        vectors = np.asarray(as_array(items))
+        vectors = _stacked_rows(items, name) if isinstance(items, (list, tuple)) else np.asarray(as_array(items))
         digest = hashlib.sha256(f"{vectors.dtype} {vectors.shape}".encode())
         digest.update(np.ascontiguousarray(vectors).tobytes() if vectors.dtype != object else b"")
         if vectors.dtype == object:
@@ -238,6 +238,16 @@ class ArrayVectors(PrecomputedVectors):
         self.numbered, self.shards, self._stamp = True, (), digest.hexdigest()[:16]
         table = {"vector": vectors, "id": RowLookup(map(str, range(len(vectors) if vectors.ndim else 0)))}
         self._hold(name, "id", table, None if queries is None else ArrayVectors(queries, name="queries"))
+
+
+def _stacked_rows(rows: Sequence[Any], name: str) -> NDArray[Any]:
+    """Return rows in a list as a matrix of the precision of a model."""
+    try:
+        return np.stack([np.asarray(as_array(row), np.float32) for row in rows])
+    except (TypeError, ValueError):
+        raise InputError(
+            "the vectors are not rows of numbers of one length", where=name, remedy="encode all with the same model"
+        ) from None
 
 
 def _stacked(parts: Iterable[Dense], shape: tuple[int, int]) -> Dense:
@@ -395,7 +405,13 @@ def _matrix(values: Any, file: Path | str) -> Any:
             where=str(file),
             remedy="save one row per item, or name another file",
         )
-    if matrix.ndim != 2 or not matrix.size:
+    if matrix.ndim == 2 and not matrix.size:
+        raise InputError(
+            f"the matrix of vectors is empty: its shape is {matrix.shape}",
+            where=str(file),
+            remedy="check that it was written completely",
+        )
+    if matrix.ndim != 2:
         raise InputError(
             "the vectors are not rows of numbers of one length", where=str(file), remedy="correct the ragged rows"
         )

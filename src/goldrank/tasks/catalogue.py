@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ _NONE_STATED = "none stated; public copies"
 _SDR = "Ginzburg et al., Self-Supervised Document Similarity Ranking via Contextualized Language Models, 2021"
 # A metric at 100 would see all of the hundred articles.
 _AMONG_HUNDRED = ("mrr", "mpr(unfound=last)", "recall@10", "ndcg@10")
+_LOOKED_AT = 100
+"""How many queries, and items of each, tell whether a mapping is gold."""
 _PLAIN = TextRule(parts=("title", "text"))
 
 _RANKING_TASKS = (
@@ -314,8 +317,8 @@ def _in_memory(data: object) -> RankingTask:
     """Return the task of data in memory, whose results are stored under a checksum of its content."""
     if isinstance(data, Collection):
         return task_of(data)
-    if isinstance(data, Gold):
-        return task_of(gold_alone.from_gold(data.columns))
+    if isinstance(data, Gold) or _is_gold(data):
+        return task_of(gold_alone.from_gold(Gold(data).columns))
     if isinstance(data, Iterator):
         data = list(data)
     first = collection_from(data)
@@ -324,6 +327,14 @@ def _in_memory(data: object) -> RankingTask:
         return first if split in (None, first.split) else collection_from(data, split)
 
     return replace(task_of(first), read=read)
+
+
+def _is_gold(data: object) -> bool:
+    """Return True for grades by query and item; data with texts have texts in the place of the grades."""
+    if not isinstance(data, Mapping) or not all(isinstance(items, Mapping) for items in data.values()):
+        return False
+    grades = [grade for items in islice(data.values(), _LOOKED_AT) for grade in islice(items.values(), _LOOKED_AT)]
+    return bool(grades) and all(isinstance(grade, Real) for grade in grades)
 
 
 def _is_source(text: str) -> bool:

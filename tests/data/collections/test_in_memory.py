@@ -207,7 +207,7 @@ def test_what_is_read_does_not_change_with_the_list():
         (3, "an object of type int is not data to evaluate on; give the path of a file or folder, " + ACCEPTED),
         ([0.5, 1.5], "[0.5, 1.5] is not data to evaluate on; give the path of a file or folder, " + ACCEPTED),
         (
-            {"q1": {"d1": 1}},
+            {"q1": ["d1"]},
             "a mapping with the keys ['q1'] is not data to evaluate on; give the path of a file or folder, " + ACCEPTED,
         ),
         ([], "the list: there are no articles; check that the data is complete"),

@@ -28,7 +28,7 @@ from goldrank.io.tables import columns_from
 ACCEPTED = (
     'a list of records with id, text and labels ([{"id": "a", "text": "…", "labels": ["b"]}, …]), a Hugging Face '
     'Dataset or DatasetDict, a pandas or polars data frame, an Arrow table, {"corpus": …, "queries": …, "qrels": …}, '
-    "or one class label per vector"
+    'one class label per vector, or for vectors and rankings the gold alone: {"q1": {"d3": 2}}'
 )
 _NAME = "records"
 _GOLD = ("qrels", "default", "gold", "relevant_docs")

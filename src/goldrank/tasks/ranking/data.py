@@ -132,14 +132,17 @@ class RankingData:
     def check(self, model: Model) -> None:
         """Raise InputError if *model* cannot be evaluated, as far as can be told before any work."""
         if not self.collection.has_texts and model.needs_texts:
-            holds, remedy = "judgements", "give a folder that holds the texts as well (corpus.jsonl, queries.jsonl and "
-            remedy += "qrels/test.tsv, or another layout of goldrank list collections), or evaluate run files with -m "
-            remedy += "run:FILE or vectors with -m vectors:FILE"
+            holds = "judgements"
+            remedy = (
+                "give a folder that holds the texts as well (corpus.jsonl, queries.jsonl and qrels/test.tsv, or another "
+                'layout of goldrank list collections; in Python {"corpus": …, "queries": …, "qrels": …}), or evaluate '
+                "run files with -m run:FILE or vectors with -m vectors:FILE"
+            )
             if self.collection.has_corpus:
                 holds = "class labels"
                 remedy = "name its column of texts with -t 'classes:FILE(text=NAME)', or evaluate vectors: vectors:FILE"
             raise InputError(
-                f"{model.spec} needs the texts of queries and items, and this file holds {holds} only",
+                f"{model.spec} needs the texts of queries and items, and there are {holds} only",
                 where=self.collection.source,
                 remedy=remedy,
             )
