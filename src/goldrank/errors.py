@@ -90,14 +90,23 @@ def unknown_name(
     >>> str(unknown_name("metric", "ndgc", ["ndcg", "map"], "goldrank list metrics"))
     "there is no metric 'ndgc'; did you mean 'ndcg'? (goldrank list metrics)"
     """
+    near = similar_names(name, known)
+    meant = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else "see the list"
+    return UnknownNameError(f"there is no {kind} {shorten(name)}", where=where, remedy=f"{meant} ({listing})")
+
+
+def similar_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that are most similar to a misspelt one, at most three unless they are anagrams of it.
+
+    >>> similar_names("ndgc", ["ndcg", "map"]), similar_names("mrr", ["ndcg", "map"])
+    (['ndcg'], [])
+    """
     import difflib
 
     names = list(known)
     # Letters in another order, as in ngcd, are the likeliest slip.
     near = [other for other in names if sorted(other) == sorted(name.lower())]
-    near = near or difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.6)
-    meant = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else "see the list"
-    return UnknownNameError(f"there is no {kind} {shorten(name)}", where=where, remedy=f"{meant} ({listing})")
+    return near or difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.6)
 
 
 def shorten(text: object, limit: int = 60) -> str:

@@ -229,7 +229,7 @@ def test_of_two_files_of_the_corpus_the_one_that_is_read_is_said(tmp_path):
     path = folder(tmp_path / "set")
     (path / "corpus.csv").write_text("id,text\nx,y\n")
     made = read_collection(path)
-    assert (len(made.items), made.remarks) == (3, ["corpus.jsonl was read, not corpus.csv"])
+    assert (len(made.items), made.remarks) == (3, ["the file corpus.jsonl was read, not corpus.csv"])
 
 
 def test_a_table_without_a_text_is_refused_with_its_line(tmp_path):

@@ -108,6 +108,8 @@ BAD = {
         "what is wine,grapes\nwho,b\n",
         r"x.csv:1: the first line names no column of queries .*start the file",
     ),
+    "other columns": ("id,genre\n1,a\n", r"of class labels: -t .classes:.*x.csv\(label=COLUMN\)"),
+    "semicolons": ("query;item\na;b\n", r"x.csv:1: the first line is a single column 'query;item'.*save the table"),
     "no item": ("query,year\na,1\n", r"x.csv:1: the first line names no column of items"),
     "ids only": ("query-id,corpus-id,score\na,b,1\n", r"x.csv:1: the first line names no column of queries"),
     "ragged": ("query,item\na,b\nc\n", r"x.csv:3: the row has 1 column, the first one has 2"),

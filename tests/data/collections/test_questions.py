@@ -160,6 +160,17 @@ def test_a_name_of_no_file_is_refused_with_the_nearest(tmp_path):
     assert "did you mean 'pricing.txt'" in error.value.remedy
 
 
+def test_a_column_that_names_no_file_is_refused_with_the_options_for_other_readings(tmp_path):
+    path = table(tmp_path, "question,context\nWhat does it cost?,The team plan costs ten euros.\n")
+    with pytest.raises(InputError, match=r"questions.csv:2: there is no document 'The team plan costs") as error:
+        read(path)
+    assert f"such as {IDS[0]!r}" in error.value.what
+    assert f'--questions "{path}(items=COLUMN)"' in error.value.remedy
+    assert f"-t 'pairs:{path}(query=question,item=context)' if context holds texts" in error.value.remedy
+    with pytest.raises(InputError, match="call the column with the names of the files expected_file"):
+        read([{"question": "What does it cost?", "source": "wikipedia"}])
+
+
 def test_a_file_that_was_left_out_is_named_with_the_reason():
     with pytest.raises(InputError, match=r"scan\.pdf is the answer but was left out: it is encrypted"):
         read([{"question": "?", "file": "scan.pdf"}], left_out={"scan.pdf": "it is encrypted"})
@@ -307,6 +318,8 @@ def test_a_damaged_table_is_refused(tmp_path, name, content, message):
 
 
 def test_a_missing_table_is_refused(tmp_path):
+    with pytest.raises(InputError, match="this is a folder, not a table"):
+        read(str(tmp_path))
     for name in ("q.csv", "q.jsonl", "q.parquet", "q.xlsx"):
         if name.endswith("xlsx"):
             pytest.importorskip("openpyxl")

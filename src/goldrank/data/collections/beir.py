@@ -64,7 +64,7 @@ def _table(folder: Path, name: str, remarks: list[str]) -> Path:
     """Return the file of the corpus or the queries; a remark names further ones, which are not read."""
     tables = _tables(folder, name)
     if len(tables) > 1:
-        remarks.append(f"{tables[0].name} was read, not {', '.join(table.name for table in tables[1:])}")
+        remarks.append(f"the file {tables[0].name} was read, not {', '.join(table.name for table in tables[1:])}")
     return tables[0] if tables else beir_file(folder, f"{name}.jsonl")
 
 

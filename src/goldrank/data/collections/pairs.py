@@ -218,14 +218,7 @@ class _PairColumns:
         if query is not None and pointer is not None and not {"item", "item_id"} & options.keys():
             raise _points_to_files(header, item, pointer, file, where)
         if query is None or item is None:
-            missing = "query" if query is None else "item"
-            raise InputError(
-                f"the first line names no column of {'queries' if query is None else 'items'} "
-                f"(columns: {listing(header)})",
-                where=where,
-                remedy="start the file with a header: query, item and maybe grade; "
-                f"known are {', '.join(_NAMES[missing])}",
-            )
+            raise _without_texts("query" if query is None else "item", header, file, where)
         names = [normal(cell) for cell in header]
         negatives = [at for at, name in enumerate(names) if name.rstrip("_0123456789") in ("negative", "negatives")]
         return cls(tuple(header), query, item, at["query_id"], at["item_id"], at["grade"], tuple(negatives))
@@ -262,6 +255,23 @@ def _find_role(role: str, header: Sequence[str], options: Mapping[str, str], fil
             remedy=f"choose one: -t {specs}",
         )
     return positions[0] if positions else None
+
+
+def _without_texts(role: str, header: Sequence[str], file: Path, where: str) -> InputError:
+    """Return the error for a table without a column of queries or items, with what else it may be."""
+    if len(header) == 1 and ";" in header[0]:
+        return InputError(
+            f"the first line is a single column {shorten(header[0])}, because .csv files are separated by commas",
+            where=where,
+            remedy="save the table with commas, or with tabs as .tsv",
+        )
+    pairs, classes = _spec(file, {"query": "COLUMN", "item": "COLUMN"}), Spec("classes", str(file), {"label": "COLUMN"})
+    return InputError(
+        f"the first line names no column of {'queries' if role == 'query' else 'items'} (columns: {listing(header)})",
+        where=where,
+        remedy=f"start the file with a header: query, item and maybe grade; known are {', '.join(_NAMES[role])}; or "
+        f"name the columns: -t {pairs}; of class labels: -t {quote(str(classes))}",
+    )
 
 
 def _pointer(header: Sequence[str], query: int | None, item: int | None) -> int | None:

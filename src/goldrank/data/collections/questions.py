@@ -9,17 +9,19 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from shlex import quote
 
 import numpy as np
 
 from goldrank.data.collections.collection import Document, Documents
+from goldrank.data.collections.splits import stem_and_suffix
 from goldrank.data.collections.tables import RecordTable, read_table
-from goldrank.errors import InputError, counts, shorten, unknown_name
+from goldrank.errors import InputError, UnknownNameError, counts, shorten, similar_names, unknown_name
 from goldrank.io.checks import is_missing, is_number
 from goldrank.io.column_names import describe_table, listing, normal
 from goldrank.io.columns import Columns, group
 from goldrank.io.metadata import metadata_fields
-from goldrank.specs import parse_options, split_options
+from goldrank.specs import Spec, parse_options, split_options
 
 QUERY_NAMES = ("question", "query", "question_text", "query_text", "user_input", "prompt", "anchor", "text")
 ITEM_NAMES = (
@@ -33,6 +35,7 @@ GRADE_NAMES = ("grade", "relevance", "rel", "label", "score")
 ID_NAMES = ("query_id", "qid", "question_id", "id", "_id")
 # These names are used only if the table has no column with another name of the same list.
 _WEAK = ("text", "id", "_id")
+_IN_MEMORY = "TABLE"
 _SEPARATORS = (";", "|", "\n", ",")
 _OPTIONS = ("query", "items", "grade", "id", "sheet")
 
@@ -54,7 +57,7 @@ class QuestionTable:
         'question'
         """
         chosen: dict[str, str] = {}
-        written = "TABLE"
+        written = _IN_MEMORY
         if isinstance(source, (str, Path)):
             written = str(source)
             path, options = split_options(written)
@@ -101,6 +104,16 @@ class QuestionTable:
             where=self.table.source,
             remedy=f"choose one: {ways}",
         )
+
+    def other_readings(self, items: str) -> str:
+        """Return the options for a table whose column *items* does not hold names of documents."""
+        if self.written == _IN_MEMORY:
+            return "call the column with the names of the files expected_file"
+        other = f'name the column of the files with --questions "{self.written}(items=COLUMN)"'
+        if stem_and_suffix(Path(self.written))[1] not in (".csv", ".tsv"):
+            return other
+        pairs = quote(str(Spec("pairs", self.written, {"query": self.query, "item": items})))
+        return f"{other}, or write -t {pairs} if {items} holds texts to rank"
 
     def _missing(self, role: str, what: str, usual: str) -> InputError:
         return InputError(
@@ -257,7 +270,7 @@ def read_questions(source: QuestionTable, folder: Path, ids: Sequence[str], left
             if len(matches) == 1:
                 rows.add(name, matches[0], value, place)
             else:
-                problems.append(_unmatched(file, matches, names, left_out, place))
+                problems.append(_unmatched(file, matches, names, left_out, place, source.other_readings(items)))
     if without_file:
         shown = ", ".join(place.rpartition(":")[2].strip() for place in without_file[:5])
         raise InputError(
@@ -364,9 +377,9 @@ def _parse_list(text: str) -> list[str] | None:
 
 
 def _unmatched(
-    name: str, matches: Sequence[str], names: NameMatcher, left_out: Mapping[str, str], place: str
+    name: str, matches: Sequence[str], names: NameMatcher, left_out: Mapping[str, str], place: str, remedy: str
 ) -> InputError:
-    """Return the error for a name that matches no document, or several."""
+    """Return the error for a name that matches no document, or several; *remedy* is for one like no document."""
     if matches:
         return InputError(
             f"{shorten(name)} can be {' or '.join(map(repr, matches[:3]))}",
@@ -382,7 +395,12 @@ def _unmatched(
             )
     near = {PurePosixPath(other).name.lower(): other for other in names.ids}
     known = dict.fromkeys([*near, *(other.lower() for other in names.ids)])
-    return unknown_name("document", name, known, f"the folder has {counts(len(names.ids), 'document')}", where=place)
+    has = f"the folder has {counts(len(names.ids), 'document')}"
+    if similar_names(name, known):
+        return unknown_name("document", name, known, has, where=place)
+    return UnknownNameError(
+        f"there is no document {shorten(name)} ({has}, such as {shorten(names.ids[0])})", where=place, remedy=remedy
+    )
 
 
 def _grades(record: Mapping[str, object], items: str, grade: str | None, count: int, place: str) -> list[float]:

@@ -47,6 +47,8 @@ def read_table(source: object, sheet: str | None = None) -> RecordTable:
         return _checked(name, list(placed_rows(rows, name)))
     path = Path(source).expanduser()
     suffix = stem_and_suffix(path)[1]
+    if path.is_dir():
+        raise InputError("this is a folder, not a table", where=str(source), remedy="give a file, such as a .csv file")
     if suffix not in TABLE_SUFFIXES:
         raise InputError(
             f"the name of a table does not end in {shorten(suffix)}" if suffix else "the file name has no suffix",
