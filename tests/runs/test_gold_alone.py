@@ -75,6 +75,17 @@ def test_ids_that_differ_in_form_and_queries_without_gold_are_said(files, capsys
     assert "Empty texts" not in out
 
 
+def test_the_warnings_are_those_of_compare_each_once(files, capsys):
+    shallow = {query: dict.fromkeys(list(ranking)[:2], 1.0) for query, ranking in RUNS["a"].items()}
+    gr.Run(shallow).write("shallow.run", format="trec")
+    models, metrics = ["run:b.run", "run:shallow.run"], ["--metric", "ndcg@5"]
+    _, out, _ = command(capsys, "run", "-m", *models, "-t", "qrels.txt", *metrics)
+    assert "The runs have different depths (run:b.run 6, run:shallow.run 2)" in " ".join(out.split())
+    _, out, _ = command(capsys, "run", "-m", *models, "-t", "qrels.txt", *metrics, "--format", "json")
+    codes = [warning["code"] for warning in json.loads(out)["tasks"][0]["warnings"]]
+    assert codes == ["all-tied", "different-queries", "different-depths"]
+
+
 def test_worst_queries_and_dry_run_show_ids(files, capsys):
     code, out, _ = command(capsys, "run", "-m", "run:b.run", "-t", "qrels.txt", "--worst", "1")
     assert code == 0

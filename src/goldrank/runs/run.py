@@ -114,6 +114,9 @@ class RankingLeaderboard(Leaderboard):
         ]
         by_model = [warning for outcome in self.outcomes for warning in outcome.warnings]
         by_scores = [warning for scores in self.comparison.scores.values() for warning in scores.warnings]
+        if not self.data.collection.has_corpus:
+            # The rankings of other systems may have any depth; those of models end where nothing is left to rank.
+            by_scores = list(self.comparison.warnings)
         return [*of_data, *dict.fromkeys([*by_model, *by_scores])]
 
     def _runs(self) -> Iterator[tuple[str, Run]]:

@@ -232,8 +232,9 @@ def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, An
 
 def _ranking_json(board: RankingLeaderboard, worst: int) -> dict[str, Any]:
     compared = comparison.as_json(board.comparison)
+    compared.pop("warnings", None)
     content: dict[str, Any] = {
-        "warnings": [*(warning.to_dict() for warning in board.warnings), *compared.pop("warnings", ())],
+        "warnings": [warning.to_dict() for warning in dict.fromkeys((*board.warnings, *board.comparison.warnings))],
         "task": board.task.name,
         "version": board.task.version,
         "items": len(board.data.item_ids) if board.data.collection.has_corpus else None,

@@ -23,6 +23,7 @@ from goldrank.errors import DataWarning, InputError, counts
 from goldrank.fusion import Fusion, is_fusion
 from goldrank.hits import Gold, Run
 from goldrank.io.checkpoints import Checkpoint
+from goldrank.io.columns import Columns
 from goldrank.redaction import redact
 from goldrank.specs import Spec
 from goldrank.tasks.presets import find_preset
@@ -173,7 +174,21 @@ def _rank_own_items(encoder: Any, data: RankingData) -> Ranked:
         for query, ranking in ranked.run.items()
     }
     remarks.append("queries are rows of the same vectors, and each is left out of its own ranking")
+    warnings += tuple(_gold_of_itself(data.gold.columns, str(encoder.spec)))
     return Ranked(Run(rankings), None, tuple(remarks), warnings)
+
+
+def _gold_of_itself(gold: Columns, subject: str) -> Iterator[DataWarning]:
+    own = sum(gold.items[rows].count(query) for query, rows in gold.rows_by_query())
+    if own:
+        yield DataWarning(
+            "gold-is-query",
+            f"{own} of {counts(len(gold.items), 'gold pair')} {'names' if own == 1 else 'name'} the query itself, "
+            "which is left out of its ranking and cannot be found.",
+            subject,
+            "If the queries have vectors of their own, write vectors:ITEMS(queries=FILE), in Python "
+            '{"items": …, "queries": …}.',
+        )
 
 
 def _gold_without_vector(data: RankingData, ids: set[str], subject: str) -> Iterator[DataWarning]:
