@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pyarrow
 import pytest
@@ -143,6 +144,12 @@ def test_runs_of_one_model_are_told_apart_by_what_differs(store):
     assert list(distinct_names({"a": store.get(store.small), "b": revealed}).values()) == [
         "fill-mask:net-small, context=masked",
         "fill-mask:net-small, context=revealed",
+    ]
+    ranked = store.get(store.ranked)
+    chunked = replace(ranked, key="c", inputs={**ranked.inputs, "chunk": "heading", "rerank": None})
+    assert list(distinct_names({"b": ranked, "c": chunked}).values()) == [
+        f"{ranked.model}, chunk=none",
+        f"{ranked.model}, chunk=heading",
     ]
     same = store.get(store.small)
     assert list(distinct_names({"a": same, "b": same}).values()) == [f"{same.model} (a)", f"{same.model} (b)"]

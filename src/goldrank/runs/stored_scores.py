@@ -26,6 +26,9 @@ from goldrank.tasks.measurement import MeasurementTask
 
 StoredRuns = Mapping[str, StoredRun]
 
+_SETTINGS = ("chunk", "similarity", "transform", "fit_on", "scoring", "index", "oov", "rerank", "depth")
+"""The settings that tell runs of one model apart in tables and figures."""
+
 
 def find_runs(runs: Any, store: Store | str | PathLike[str] | None = None) -> tuple[dict[str, StoredRun], Store]:
     """Return stored runs by their full keys, and the store.
@@ -261,8 +264,21 @@ def _distinct_models(runs: StoredRuns) -> dict[str, str]:
         values = {key: str(run.inputs.get(field, run.task if field == "task" else "")) for key, run in runs.items()}
         if len(set(values.values())) > 1:
             names = {key: f"{name}, {field}={values[key]}" for key, name in names.items()}
+    names = _with_settings(names, runs)
     dates = {key: f"{run.evaluated:%Y-%m-%d %H:%M:%S} UTC" for key, run in runs.items() if run.evaluated is not None}
     repeated = {name for name, count in Counter(names.values()).items() if count > 1}
     names = {key: f"{name}, {dates[key]}" if name in repeated and key in dates else name for key, name in names.items()}
     repeated = {name for name, count in Counter(names.values()).items() if count > 1}
     return {key: f"{name} ({key})" if name in repeated else name for key, name in names.items()}
+
+
+def _with_settings(names: Mapping[str, str], runs: StoredRuns) -> dict[str, str]:
+    """Add the settings in which runs of one name differ, such as ``bm25, chunk=heading``."""
+    result = dict(names)
+    for name in {name for name, count in Counter(names.values()).items() if count > 1}:
+        keys = [key for key in names if names[key] == name]
+        for setting in _SETTINGS:
+            values = [runs[key].inputs.get(setting) or "none" for key in keys]
+            if len(set(values)) > 1:
+                result |= {key: f"{result[key]}, {setting}={value}" for key, value in zip(keys, values, strict=True)}
+    return result
