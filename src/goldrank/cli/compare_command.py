@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from goldrank.analysis.across import INCOMPLETE
 from goldrank.cli import options, slice_options, stored_runs
 from goldrank.comparing import Comparison, compare, compare_hits
-from goldrank.errors import InputError
+from goldrank.errors import InputError, shorten
 from goldrank.metrics import find_profile, parse_all
 from goldrank.reporting.text import across
 from goldrank.reporting.text.comparison import CORRECTIONS, TESTS, view
@@ -166,7 +166,7 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Compared:
     names = stored_runs.name_files(args)
     options.refuse_unused(args, ["store"], "on files")
     options.refuse_unused_level(args, find_profile(args.profile or "standard"))
-    _refuse_one_run(names)
+    _refuse_one_run(names, f", and {shorten(args.gold)} is read as the gold")
     metrics = None if args.metric is None else parse_all(args.metric)
     gold = options.read_gold(args)
     slices = slice_options.read_slices(args, gold, search=args.find_slices)
@@ -202,6 +202,6 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Compared:
     return replace(comparison, prior_warnings=stored_scores.find_different_data(runs)), slices
 
 
-def _refuse_one_run(runs: Mapping[str, object]) -> None:
+def _refuse_one_run(runs: Mapping[str, object], gold: str = "") -> None:
     if len(runs) < 2:
-        raise InputError("a comparison needs two runs or more", remedy="name at least two")
+        raise InputError(f"a comparison needs two runs or more{gold}", remedy="name at least two runs")

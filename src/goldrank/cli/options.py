@@ -47,6 +47,8 @@ class Parser(argparse.ArgumentParser):
 
     intermixed = False
     """Whether options may stand between positional arguments; by default argparse ends a list at the first option."""
+    remedy = ""
+    """What to write instead of an argument that is one too many."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments, and record in ``given`` the long form of each option of the command line."""
@@ -74,7 +76,9 @@ class Parser(argparse.ArgumentParser):
         if argument.startswith("-"):
             option = argument.partition("=")[0]
             raise unknown_name("option", option, _long_options(self), f"{self.prog} --help")
-        self.error(f"the argument {shorten(argument)} is one too many")
+        raise InputError(
+            f"the argument {shorten(argument)} is one too many", remedy=self.remedy or f"see {self.prog} --help"
+        )
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

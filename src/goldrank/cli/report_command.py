@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from goldrank.cli import options, printing, slice_options, stored_runs
+from goldrank.units import format_bytes
 
 if TYPE_CHECKING:
     from goldrank.reporting.document.sections import Report
@@ -110,7 +111,7 @@ def announce(report: Report) -> None:
     assert report.path is not None
     opens = "one file that opens offline" if report.format == "html" else f"as {report.format}"
     printing.show(str(report.path))
-    printing.remark(f"note: {report.path.stat().st_size / 1e6:.1f} MB, {opens}.")
+    printing.remark(f"note: {format_bytes(report.path.stat().st_size)}, {opens}.")
 
 
 def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun]) -> None:

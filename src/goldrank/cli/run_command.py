@@ -49,6 +49,7 @@ _MOST_KEYS = 8
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command; options that are not given are None, so that a run file can set them."""
     parser = options.new_parser("run", "Evaluate models on tasks, and store every result under a key.", _EXAMPLES)
+    parser.remedy = "give models with -m and tasks with -t, such as -m run:FILE -t QRELS; see goldrank run --help"
     options.add_models_and_tasks(parser)
     options.add_label(parser, "a model")
     options.add_questions(parser)

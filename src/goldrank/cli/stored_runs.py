@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldrank.cli import options, printing
-from goldrank.errors import InputError, UnknownNameError, shorten
+from goldrank.errors import InputError, UnknownNameError, counts, shorten
 from goldrank.io.files import is_stored_key, run_names
 from goldrank.io.labels import refuse_shared_names
 
@@ -46,7 +46,16 @@ def expand_tasks(args: argparse.Namespace, given: Sequence[str | None]) -> list[
     from goldrank.store import Store
 
     store = Store.open(args.store)
-    return [run.key for task in dict.fromkeys(args.task) for run in store.latest(task)]
+    keys: list[str] = []
+    for task in dict.fromkeys(args.task):
+        latest = store.latest(task)
+        data = latest[0].inputs.get("data")
+        others = sum(run.task == task and run.inputs.get("data") != data for run in store.list())
+        if others:
+            runs = counts(others, "run of {} on other data is", "runs of {} on other data are").format(task)
+            printing.remark(f"note: {runs} left out; name keys to choose runs (goldrank runs list).")
+        keys += [run.key for run in latest]
+    return keys
 
 
 def are_keys(args: argparse.Namespace) -> bool:
