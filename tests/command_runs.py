@@ -1,5 +1,8 @@
 """Commands run in the process of a test."""
 
+import re
+import shlex
+
 from goldrank.cli.main import main
 
 
@@ -9,3 +12,9 @@ def run(capsys, *arguments):
     code = main(list(arguments))
     out, err = capsys.readouterr()
     return code, out, err
+
+
+def next_command(err):
+    """The arguments of the command that `goldrank run` names as the next step."""
+    (command,) = re.findall(r"next: goldrank (.*)", err)
+    return shlex.split(command)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import goldrank
-from command_runs import run
+from command_runs import next_command, run
 from goldrank.errors import InputError
 
 PAGES = {
@@ -42,10 +42,12 @@ def test_two_commands_give_a_leaderboard_and_a_report(project, capsys):
     assert "further columns: answer" in out
     keys = re.findall(r"docs-(?:bm25|wordllama)-\w+", out)
     assert len(keys) == 2
-    code, out, err = run(capsys, "report", *keys)
-    assert code == 0, err
-    page = Path("report.html").read_text()
-    assert all(text in page for text in (*keys, "Are settings kept by an update?", "guide/install.md"))
+    texts = (*keys, "Are settings kept by an update?", "guide/install.md")
+    for command in (next_command(err), ["report", "--task", "docs", "-o", "by-task.html"]):
+        code, out, err = run(capsys, *command)
+        assert code == 0, err
+        page = Path(out.strip()).read_text()
+        assert all(text in page for text in texts)
 
 
 def test_without_the_option_the_error_names_the_table(project, capsys):

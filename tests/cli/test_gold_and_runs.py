@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import goldrank as gr
-from command_runs import run
+from command_runs import next_command, run
 from goldrank.runs.file_runs import file_runs
 
 GOLD = {f"q{n}": {f"d{n}": 1, f"d{n + 1}": 2, "d0": 0} for n in range(1, 9)}
@@ -38,8 +38,9 @@ def files(own_folder, monkeypatch):
 
 def test_a_student_with_qrels_and_runs_has_a_leaderboard_and_a_report_after_two_commands(files, capsys, monkeypatch):
     monkeypatch.setenv("GOLDRANK_STORE", str(files / "other"))
-    code, out, _ = run(capsys, "run", "-m", "run:a.run", "run:b.run", "-t", "qrels.txt")
+    code, out, err = run(capsys, "run", "-m", "run:a.run", "run:b.run", "-t", "qrels.txt")
     assert code == 0
+    assert next_command(err)[0] == "report"
     first, second = re.findall(r"^([ab]) run:(?:[ab])\.run +(0\.\d+)", out, re.MULTILINE)
     assert (first[0], second[0]) == ("a", "b")
     assert float(first[1]) > float(second[1])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import goldrank as gr
+from command_runs import next_command, run
 from goldrank.cli.main import main
 
 CLASSES = ("red", "white", "rose", "port")
@@ -29,14 +30,16 @@ def embeddings(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_vectors_and_labels_give_a_leaderboard_and_a_report_in_two_commands(embeddings, capsys):
-    assert main(["run", "-m", "vectors:emb.npy", "vectors:other.npy", "-t", "labels.csv"]) == 0
-    printed = capsys.readouterr().out
+    code, printed, err = run(capsys, "run", "-m", "vectors:emb.npy", "vectors:other.npy", "-t", "labels.csv")
+    assert code == 0, err
     assert printed.index("vectors:emb.npy") < printed.index("vectors:other.npy")
     assert "Data: 40 items of 4 classes: same class = relevant." in printed
     assert "40 self-matches dropped" in printed
-    keys = re.findall(r"labels-vectors-[\w-]+", printed)
-    assert main(["report", *keys, "-o", "report.html"]) == 0
-    assert "vectors:emb.npy" in (embeddings / "report.html").read_text()
+    for command in (next_command(err), ["report", "--task", "labels", "-o", "by-task.html"]):
+        code, out, err = run(capsys, *command)
+        assert code == 0, err
+        page = (embeddings / out.strip()).read_text()
+        assert all(model in page for model in ("vectors:emb.npy", "vectors:other.npy"))
 
 
 def test_the_scores_are_those_of_a_nearest_neighbour_search_without_the_item_itself(embeddings):
@@ -77,6 +80,18 @@ def test_a_query_that_is_a_row_of_the_items_is_left_out_of_its_own_ranking(embed
     assert result.remarks[-1] == "queries are rows of the same vectors, and each is left out of its own ranking"
 
 
+def test_gold_that_names_the_query_itself_is_warned_of(embeddings, capsys):
+    (embeddings / "own.txt").write_text("".join(f"{row} 0 {row} 1\n" for row in range(5)) + "5 0 6 1\n")
+    code, out, _ = run(capsys, "run", "-m", "vectors:emb.npy", "-t", "own.txt")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "5 of 6 gold pairs name the query itself, which is left out of its ranking" in said
+    assert "write vectors:ITEMS(queries=FILE)" in said
+    code, out, _ = run(capsys, "run", "-m", "vectors:emb.npy(queries=emb.npy)", "-t", "own.txt")
+    assert code == 0
+    assert "the query itself" not in out
+
+
 def test_fusions_of_vectors_need_no_texts_either(embeddings):
     fused = gr.evaluate("fuse:rrf(vectors:emb.npy,vectors:other.npy)", "labels.csv", metrics=["map"])
     assert 0.3 < fused.scores["map"].value <= 1
@@ -109,7 +124,7 @@ def test_what_does_not_fit_is_refused_before_any_work(embeddings, capsys):
         ("vectors:objects.npy", "labels.csv"): "the array holds Python objects, which are a pickle and never loaded",
         ("vectors:flat.npy", "labels.csv"): "the array has the shape (5,), and vectors are a matrix",
         ("vectors:emb.npy(queries=narrow.npy)", "qrels.txt"): "the queries have 5 dimensions and the items 8",
-        ("bm25", "labels.csv"): "bm25 needs the texts of queries and items, and this file holds class labels only",
+        ("bm25", "labels.csv"): "bm25 needs the texts of queries and items, and there are class labels only",
         ("vectors:emb.npy(ids=gone.txt)", "labels.csv"): "gone.txt: there is no such file of ids",
     }.items():
         assert main(["run", "-m", arguments[0], "-t", arguments[1]]) == 2, arguments
