@@ -31,7 +31,8 @@ def encode_function_of(model: Any) -> Callable[[list[str], Side], Any] | None:
     query = _first_method(model, "encode_query", "encode_queries", "encode")
     item = _first_method(model, "encode_document", "encode_corpus", "encode")
     if query is not None and item is not None:
-        return lambda texts, side: _array((query if side == "query" else item)(texts))
+        methods = {"query": query, "item": item}
+        return lambda texts, side: _array(methods[side](texts))
     for one_query, many_items in (
         ("embed_query", "embed_documents"),
         ("get_query_embedding", "get_text_embedding_batch"),

@@ -134,7 +134,7 @@ class RankingData:
         if not self.collection.has_texts and model.needs_texts:
             holds = "judgements"
             remedy = (
-                "give a folder that holds the texts as well (corpus.jsonl, queries.jsonl and qrels/test.tsv, or another "
+                "give a folder that holds the texts too (corpus.jsonl, queries.jsonl and qrels/test.tsv, or another "
                 'layout of goldrank list collections; in Python {"corpus": …, "queries": …, "qrels": …}), or evaluate '
                 "run files with -m run:FILE or vectors with -m vectors:FILE"
             )
