@@ -15,6 +15,8 @@ PROSE = 120
 _STYLE = re.compile("\x1b\\[[0-9;]*m")
 # A word that is longer than a line is broken after one of these.
 _BREAKS = frozenset("/,|()[]{}=:;+&?_-@.\\")
+# The blanks of "p = 0.042", which stays on one line.
+_RELATION = re.compile(r"(?<=\S) ([=<>≤≥]) (?=\S)")
 
 
 def output_width(stream: TextIO) -> int | None:
@@ -112,7 +114,7 @@ def _columns_of(character: str) -> int:
 
 
 def wrap(text: str, width: int | None, *, hanging: str = "", break_words: bool = True) -> list[str]:
-    """Return *text* as lines of at most *width* columns, broken between words.
+    """Return *text* as lines of at most *width* columns, broken between words, but not within "p = 0.042".
 
     A word that is wider than a line is broken after punctuation where it has some, so that no line is too long. Lines
     of *text* stay apart, and each keeps its indentation on the lines that follow it.
@@ -127,6 +129,8 @@ def wrap(text: str, width: int | None, *, hanging: str = "", break_words: bool =
     ['bm25 beats', 'wordllama on', 'ndcg@10']
     >>> wrap("  model: st:BAAI/bge-small-en-v1.5", 20, hanging="  ")
     ['  model:', '    st:BAAI/bge-', '    small-en-v1.5']
+    >>> wrap("better than tfidf (p < 0.001)", 23)
+    ['better than tfidf', '(p < 0.001)']
     """
     room = max(PROSE if width is None else width, 1)
     return [part for line in text.split("\n") for part in _wrap_line(line, room, hanging, break_words)]
@@ -140,7 +144,7 @@ def _wrap_line(line: str, width: int, hanging: str, break_words: bool) -> list[s
     first = margin if len(margin) < width // 2 else ""
     later = first + hanging if len(first + hanging) < width // 2 else ""
     lines, current, is_empty = [], first, True
-    for word in line.split():
+    for word in _words(line, width):
         if not is_empty and display_width(current) + 1 + display_width(word) <= width:
             current += f" {word}"
             continue
@@ -153,6 +157,12 @@ def _wrap_line(line: str, width: int, hanging: str, break_words: bool) -> list[s
             current = later
         current, is_empty = current + rest, False
     return [*lines, current]
+
+
+def _words(line: str, width: int) -> list[str]:
+    """Return the words of a line; a relation with its two sides is one word where it fits a line."""
+    joined = (word.replace("\0", " ") for word in _RELATION.sub("\0\\1\0", line).split())
+    return [part for word in joined for part in ([word] if display_width(word) <= width else word.split())]
 
 
 def _break_word(word: str, width: int) -> list[str]:

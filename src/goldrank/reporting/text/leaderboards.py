@@ -98,7 +98,7 @@ def _keys_line(board: Leaderboard, models: list[str]) -> str:
     if len(models) == 1:
         return f"Stored as {keys[models[0]]}."
     marked = zip(formatting.letters(len(models)), models, strict=True)
-    return f"Stored as: {', '.join(f'{letter} {keys[model]}' for letter, model in marked)}."
+    return f"Stored as: {', '.join(f'{letter} = {keys[model]}' for letter, model in marked)}."
 
 
 def _single_grid(board: RankingLeaderboard) -> Grid:

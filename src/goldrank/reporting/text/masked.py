@@ -70,7 +70,7 @@ def _predictions_view(predictions: MaskedPredictions) -> View:
         cells = [_summary_cell(entry) for entry in outcome.stored.summary.values()]
         grid_rows.append([Cell(outcome.model, name=outcome.model), *cells])
     notes = [f"{outcome.model}: {remark}." for outcome in predictions for remark in outcome.remarks]
-    notes += [f"Stored as: {', '.join(f'{outcome.model} {outcome.stored.key}' for outcome in predictions)}."]
+    notes += [f"Stored as: {', '.join(f'{outcome.model} = {outcome.stored.key}' for outcome in predictions)}."]
     headings = [f"{label(metric)}↑" for metric in predictions[0].stored.summary]
     return View(
         lambda: {

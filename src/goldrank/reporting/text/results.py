@@ -43,9 +43,8 @@ def conventions_note(scores: Scores) -> Note:
         expected = standard.apply(metric, scores.conventions.relevance_level).parameters
         if other := {name: value for name, value in _set(parameters).items() if value != expected[name]}:
             special.append(_written(applied.name, other))
-    profile = (
-        "Standard conventions" if scores.profile is standard else f"Profile {scores.profile.name}: standard conventions"
-    )
+    name = scores.profile.name
+    profile = "Standard conventions" if name == standard.name else f"Profile {name}: standard conventions"
     different = f" except {', '.join(dict.fromkeys(special))}" if special else ""
     return Note(conventions_line(scores), f"{profile}{different}; --verbose shows all {number}.")
 
