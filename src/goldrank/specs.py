@@ -82,6 +82,8 @@ def _remedy(text: str) -> str:
     kind = _KINDS_BY_SUFFIX.get(Path(text).suffix.lower())
     if kind is not None:
         return f"did you mean '{kind}:{text}'? (goldrank list models)"
+    if text.startswith("text-embedding-"):
+        return f"did you mean {shorten(f'openai:{text}')}? (goldrank list models)"
     if re.fullmatch(r"(?:\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*/?(?:\(.*\))?", text):
         return (
             f"did you mean {shorten(f'st:{text}')}? A model of sentence-transformers is written st:NAME "

@@ -27,8 +27,8 @@ SHOWN = [
     "score qrels.txt one.run --profiles standard,trec_eval,sdr",
     "score qrels.txt one.run --per-query",
     "compare qrels.txt one.run two.run a-run-with-a-long-name-日本語.run",
-    "diff one.run two.run",
-    "diff one.run two.run a-run-with-a-long-name-日本語.run",
+    "diff one.run two.run --fail-under rbo=0",
+    "diff one.run two.run a-run-with-a-long-name-日本語.run --fail-under rbo=0",
     "meta scores.csv --downstream accuracy f1",
     "audit corpus.jsonl queries.jsonl qrels.tsv -m random:8 --factory Flat --factory HNSW8",
     "sensitivity -m random:8 random:4 -t wines --similarity cosine,dot --transform none,center --resamples 100",
@@ -118,6 +118,8 @@ def test_the_line_on_conventions_names_those_that_are_not_standard(folder, capsy
     monkeypatch.chdir(folder)
     assert main(["score", "qrels.txt", "one.run", "--ties", "expected", "-M", "mrr"]) == 0
     assert "Standard conventions except ties=expected; --verbose shows all 12." in capsys.readouterr().out
+    assert main(["compare", "wines-bm25", "wines-tfidf", "-M", "mrr"]) == 0
+    assert "\nStandard conventions except self_matches=drop; " in capsys.readouterr().out
     assert main(["score", "qrels.txt", "one.run", "--profile", "sdr", "-M", "mrr"]) == 0
     notes = " ".join(capsys.readouterr().out.split())
     assert "Profile sdr: standard conventions except " in notes
@@ -217,12 +219,15 @@ def test_a_label_names_a_model_or_a_run(folder, capsys, monkeypatch):
         ("score qrels.txt one.run --metrc mrr", "there is no option '--metrc'; did you mean '--metric'?"),
         ("score qrels.txt one.run --profile standrd", "did you mean 'standard'"),
         ("run -m BAAI/bge-small -t wines", "did you mean 'st:BAAI/bge-small'?"),
+        ("run -m text-embedding-3-small -t wines", "did you mean 'openai:text-embedding-3-small'?"),
         ("run -m ./dense.npz -t wines", "did you mean 'vectors:./dense.npz'?"),
         ("run -m bm25 -t whines", "did you mean 'wines'?"),
         ("run -m bm25 -t ./indx", "did you mean 'index'?"),
         ("run -m random:8 -t wines --transform cneter", "did you mean 'center'?"),
         ("run -m random:8 -t wines --similarity cosin", "did you mean 'cosine'?"),
         ("run -m random:8 -t wines --index exat", "did you mean 'exact'?"),
+        ("masked predict person -m names:majority", "did you mean 'persons'?"),
+        ("masked check ./one.rn", "did you mean 'one.run'?"),
         ("scor qrels.txt", "there is no command 'scor'; did you mean 'score'?"),
         ("runs lst", "there is no runs command 'lst'; did you mean 'list'?"),
         ("list metrcs", "did you mean 'metrics'?"),

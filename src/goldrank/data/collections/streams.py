@@ -56,7 +56,8 @@ def pieces(path: Source) -> Iterator[bytes]:
                 yield from decompressed(_read(stream), compression, str(path), packed=packed)
     except (OSError, ValueError) as error:
         what = f"the file cannot be read ({reason_of(error)})"
-        raise InputError(what, where=str(path), remedy="check the path and the disk") from None
+        remedy = nearest_path(path) if isinstance(error, FileNotFoundError) else "check the path and the disk"
+        raise InputError(what, where=str(path), remedy=remedy) from None
 
 
 def _read(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.column_names import FieldRoles
 from goldrank.io.files import PathLike
 from goldrank.masked.examples.chunks import MASK, Chunk
@@ -112,8 +113,16 @@ def mask_pages(
 
 
 def is_built_in(path: PathLike) -> bool:
-    """Return True if *path* names the built-in pages."""
-    return str(path) == BUILT_IN and not Path(path).exists()
+    """Return True if *path* names the built-in pages.
+
+    Raises:
+        UnknownNameError: There is no such file, and the name is almost that of the built-in pages.
+    """
+    if Path(path).exists():
+        return False
+    if str(path) != BUILT_IN and not Path(path).suffix and get_close_matches(str(path).lower(), [BUILT_IN]):
+        raise unknown_name("file or set of pages", str(path), [BUILT_IN], "the built-in pages; or give a path")
+    return str(path) == BUILT_IN
 
 
 def pages_at(path: PathLike, fields: FieldRoles | None = None) -> Iterator[Page]:
