@@ -9,6 +9,7 @@ import pytest
 import goldrank as gr
 from goldrank import InputError
 from goldrank.cli.main import main
+from goldrank.reporting.text.slices import slice_verdicts
 from goldrank.stats import holm
 
 METRICS = ["ndcg@10", "mrr", "map", "recall@5", "bpref", "precision@3", "judged@5"]
@@ -111,6 +112,21 @@ def test_an_order_that_most_slices_reverse_is_a_warning():
     assert warning.message == (
         "a is better than b on mrr over all queries, but worse on 2 of 3 slices of kind (y, z), significantly on 2."
     )
+
+
+def test_the_verdict_names_both_runs_of_each_difference():
+    gold, runs, kinds = reversed_runs(large=30)
+    [of_two] = slice_verdicts(gr.by_slice(gr.compare(gold, runs, "mrr"), kinds))
+    assert of_two == (
+        "By slice, on mrr a is significantly better than b on kind=x; b is significantly better than a on kind=y and "
+        "kind=z."
+    )
+    runs["last"] = {query: ranked(9) for query in gold}
+    [of_three] = slice_verdicts(gr.by_slice(gr.compare(gold, runs, "mrr"), kinds))
+    assert "; a is significantly better than last on all 3 slices; b is significantly" in of_three
+    same = {"a": runs["a"], "b": runs["a"]}
+    [of_equal] = slice_verdicts(gr.by_slice(gr.compare(gold, same, "mrr"), kinds))
+    assert of_equal == "By slice, on mrr no run is significantly better on any of 3 slices."
 
 
 def test_an_order_that_half_of_the_slices_reverse_is_none():

@@ -21,6 +21,8 @@ from goldrank.slices.search import SliceSearch
 
 MOST_FOUND = 10
 """The slices of a search that a table shows; files have all."""
+MOST_NAMED = 4
+"""The pairs of runs, and the slices of each, that a sentence names."""
 
 
 def view(result: SlicedScores | SlicedComparison) -> View:
@@ -137,26 +139,39 @@ def comparison_view(sliced: SlicedComparison, *, all_pairs: bool = False) -> Vie
 
 def slice_verdicts(sliced: SlicedComparison) -> list[str]:
     """Return a sentence for each metric on the slices that show a difference, and one on a search."""
-    lines = []
-    tested = [
-        (part, compared) for part, compared in zip(sliced.slices, sliced.parts, strict=True) if not part.too_small
-    ]
-    for metric in next(iter(sliced.whole.scores.values())):
-        direction = Metric.parse(metric).definition.direction
-        better = [
-            f"{part} ({winner})"
-            for part, compared in tested
-            for pair in compared.pairs
-            if pair.metric == metric and (winner := pair.winner(compared.alpha, direction)) is not None
-        ]
-        if better:
-            shown = ", ".join(better[:6]) + f" and {len(better) - 6} more" * (len(better) > 6)
-            lines.append(f"By slice, on {metric} a run is significantly better on {shown}.")
-        else:
-            lines.append(f"By slice, on {metric} no run is significantly better on any of {len(tested)} slices.")
+    lines = [_slice_verdict(metric, sliced) for metric in next(iter(sliced.whole.scores.values()))]
     if sliced.search is not None:
         lines.append(_search_verdict(sliced.search))
     return lines
+
+
+def _slice_verdict(metric: str, sliced: SlicedComparison) -> str:
+    """Return on which slices a run is better: of three runs or more, in the pairs that tables show."""
+    direction = Metric.parse(metric).definition.direction
+    tested = [
+        (part, compared) for part, compared in zip(sliced.slices, sliced.parts, strict=True) if not part.too_small
+    ]
+    where: dict[tuple[str, str], list[Slice]] = {}
+    for main in sliced.whole.main_pairs(metric):
+        for part, compared in tested:
+            pair = compared.pair(metric, main.a, main.b)
+            if winner := pair.winner(compared.alpha, direction):
+                where.setdefault((winner, pair.a if winner == pair.b else pair.b), []).append(part)
+    if not where:
+        return f"By slice, on {metric} no run is significantly better on any of {len(tested)} slices."
+    parts = [
+        f"{winner} is significantly better than {loser} on {_slice_names(found, len(tested))}"
+        for (winner, loser), found in where.items()
+    ]
+    more = f"; and {counts(len(parts) - MOST_NAMED, 'further pair')}" * (len(parts) > MOST_NAMED)
+    return f"By slice, on {metric} {'; '.join(parts[:MOST_NAMED])}{more}."
+
+
+def _slice_names(found: Sequence[Slice], tested: int) -> str:
+    if len(found) == tested > 1:
+        return f"all {tested} slices"
+    shown = [*map(str, found[:MOST_NAMED]), *([f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else [])]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _search_verdict(search: SliceSearch) -> str:
