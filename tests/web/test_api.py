@@ -68,6 +68,14 @@ def test_the_comparison_has_the_numbers_of_the_command_at_its_own_number_of_resa
     assert all(figure["plotly"]["data"] for figure in section["figures"])
 
 
+def test_the_limit_of_metrics_counts_those_that_runs_share_once(store, api, monkeypatch):
+    monkeypatch.setattr("goldrank.web.dependencies.MOST_METRICS", 3)
+    keys = [key_of(store, task, "good") for task in ("wines", "games")]
+    assert [section["task"] for section in api("compare", key=keys)["sections"]] == ["wines", "games"]
+    refused = api("compare", 400, key=keys, metric=["mrr", "map", "mrr@1", "mrr@2"])
+    assert "4 metrics are too many" in refused["error"]
+
+
 def test_the_diff_of_two_runs_is_that_of_the_command(store, api, capsys):
     keys = [key_of(store, "wines", model) for model in ("good", "bad")]
     capsys.readouterr()

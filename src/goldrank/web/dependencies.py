@@ -87,7 +87,8 @@ class ScoringOptions:
     def check(self, runs: Sequence[StoredRun]) -> None:
         """Raise InputError if there are too many metrics or a cutoff is too large."""
         metrics = parse_all(self.metrics) if self.metrics else []
-        _refuse_excess(metrics or [metric for run in runs for metric in parse_all(run.metrics or ["mrr"])])
+        # Runs of a task mostly have the same metrics.
+        _refuse_excess(metrics or parse_all([metric for run in runs for metric in run.metrics or ["mrr"]]))
 
     def for_runs(self, runs: StoredRuns) -> tuple[list[Metric], Profile]:
         """Return the metrics and the profile for some runs."""

@@ -44,7 +44,10 @@ export async function show(view, { query, signal }) {
     updateAddress(parameters(state));
     await fill(
       () => get("compare", { ...state, theme: globalThis.goldrankTheme.current() }, signal),
-      (data) => [data.summary ? renderSummary(data.summary) : [], data.sections.map(renderSection)],
+      ({ summary, sections }) => [
+        summary ? renderSummary(summary) : [],
+        sections.map((section) => renderSection(section, sections.length > 1)),
+      ],
     );
   }
 
@@ -92,7 +95,7 @@ async function renderControls(controls, state, refresh, signal) {
         type: "text",
         class: "wide",
         value: state.metric.join(", "),
-        placeholder: "the runs' own; e.g. ndcg@10, mrr",
+        placeholder: "the runs' own; e.g. mrr, map",
         onchange: (event) => refresh({ metric: event.target.value.trim().split(BETWEEN_METRICS).filter(Boolean) }),
       }),
     ),
@@ -123,7 +126,7 @@ function renderSummary(summary) {
   );
 }
 
-function renderSection(section) {
+function renderSection(section, severalTasks) {
   const links = Object.fromEntries(section.runs.map((run) => [run.name, `/runs/${encodeURIComponent(run.key)}`]));
   const [first, ...further] = section.tables;
   // Tables by slice were asked for on this page, so they are not hidden among the details.
@@ -132,12 +135,13 @@ function renderSection(section) {
   return h(
     "article",
     { class: "section" },
+    severalTasks ? h("h2", { class: "task" }, bdi(section.task)) : null,
     h(
       "p",
       { class: "lead" },
       h("a", { href: `/?${parameters({ task: section.task })}` }, bdi(section.task)),
       ` · ${section.runs.length} ${section.runs.length === 1 ? "run" : "runs"}`,
-      section.runs.length === 2
+      section.runs.length === 2 && section.kind === "ranked"
         ? [
             " · ",
             h("a", { href: `/diff?${parameters({ key: section.runs.map((run) => run.key) })}` }, "What changed between them"),
@@ -169,14 +173,14 @@ function renderSection(section) {
       : null,
     section.cases.length
       ? [
-          h("h2", {}, section.runs.length > 1 ? "Where they differ most" : "Where it does worst"),
+          h("h2", {}, casesTitle(section)),
           section.cases.map((entry) => renderCase(entry, section)),
         ]
       : null,
     others.length ? [h("h2", {}, "In detail"), others.map((grid) => gridTable(grid))] : null,
-    listed("What to know of the data", section.quality),
+    listed("Data quality", section.quality),
     listed("Conventions", section.conventions),
-    h("h2", {}, "Where the numbers come from"),
+    h("h2", {}, "Provenance"),
     section.runs.map((run) =>
       details(
         run.name,
@@ -188,9 +192,14 @@ function renderSection(section) {
       ),
     ),
     section.commands.length
-      ? [h("h2", {}, "To reproduce them"), h("pre", {}, h("code", {}, section.commands.join("\n")))]
+      ? [h("h2", {}, "How to reproduce"), h("pre", {}, h("code", {}, section.commands.join("\n")))]
       : null,
   );
+}
+
+function casesTitle({ runs, cases }) {
+  const { metric } = cases[0];
+  return runs.length > 1 ? `The queries on which ${metric} differs most` : `The queries with the worst ${metric}`;
 }
 
 const details = (title, content) => h("details", {}, h("summary", {}, bdi(title)), content);
