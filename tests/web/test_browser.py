@@ -82,6 +82,7 @@ def addresses(store, keys):
         f"/compare?{both}": "Compare",
         f"/compare?key={keys[0]}": "Report",
         f"/compare?key={masked}": "Report",
+        f"/diff?{both}": "What changed",
         f"/query?{both}&q=bubbles": "Sparkling",
         f"/query?{both}&query=q1": "which red wine is from Bordeaux",
         f"/playground?{both}": "Metrics playground",
@@ -104,6 +105,16 @@ def test_every_view_has_a_link_of_its_own_and_draws_on_a_screen_and_a_phone(page
         for size in (DESKTOP, PHONE):
             page.resize(size)
             page.fit()
+
+
+def test_what_changed_is_shown_of_two_rankings(page, store, keys):
+    page.open("/compare?" + "&".join(f"key={key_of(store, 'sts', model)}" for model in ("good", "bad")))
+    assert page.text(".lead") == "sts · 2 runs"
+    page.open("/compare?" + "&".join(f"key={key}" for key in keys))
+    page.click(".lead a[href^='/diff']")
+    assert page.text("h1") == "What changed"
+    assert page.text("#nav [aria-current]") == "Compare"
+    assert page.text(".verdict")
 
 
 def test_from_the_list_to_a_comparison_to_a_query_and_back(page, keys):

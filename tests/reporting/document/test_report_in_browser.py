@@ -76,7 +76,7 @@ def test_nothing_is_wider_than_a_phone(reader, page):
         wide = """[...document.querySelectorAll('.scroll')].filter(
             part => part.checkVisibility() && part.scrollWidth > part.clientWidth + 1)"""
         assert reader.run(f"return {wide}.length") > 0
-        hint = "getComputedStyle(part, '::after').content"
+        hint = "getComputedStyle(part, '::before').content"
         assert all("Scroll sideways" in said for said in reader.run(f"return {wide}.map(part => {hint})"))
     finally:
         reader.resize(DESKTOP)

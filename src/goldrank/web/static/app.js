@@ -18,6 +18,8 @@ const PAGES = [
   ["/masked", "Masked", false],
   ["/api/docs", "API", false],
 ];
+/** Pages that have no link of their own in the navigation. */
+const PART_OF = { diff: "/compare" };
 let current = new AbortController();
 
 async function show({ moved, scroll }) {
@@ -59,10 +61,11 @@ async function show({ moved, scroll }) {
 function renderFrame() {
   const keys = new URLSearchParams(location.search).getAll("key");
   const chosen = keys.length ? keys : picked();
+  const place = location.pathname.split("/")[1];
   const links = PAGES.map(([path, label, takesKeys]) => {
     const query = takesKeys && chosen.length ? `?${parameters({ key: chosen })}` : "";
     const isHere =
-      path === "/" ? /^\/(runs\/|$)/.test(location.pathname) : location.pathname.split("/")[1] === path.slice(1);
+      path === "/" ? /^\/(runs\/|$)/.test(location.pathname) : PART_OF[place] === path || `/${place}` === path;
     return h("a", { href: path + query, "aria-current": isHere ? "page" : null }, label);
   });
   const nav = document.getElementById("nav");

@@ -89,6 +89,8 @@
     if (!rows || filled || layout.yaxis.type === "log") return layout;
     // The values of several series lie below each other in a row.
     const series = plot.legend?.length || 1;
+    // A text at a value lies between the value and the name of the row.
+    const above = 9 + 3 * series + (plot.data.some((trace) => trace.text?.length && trace.mode?.includes("text")) ? 14 : 0);
     const names = layout.yaxis.ticktext.map((text, at) => ({
       text,
       x: 0,
@@ -96,14 +98,14 @@
       xanchor: "left",
       y: layout.yaxis.tickvals[at],
       yanchor: "bottom",
-      yshift: 9 + 3 * series,
+      yshift: above,
       showarrow: false,
       font: { size: 12 },
     }));
     layout.annotations = [...(layout.annotations ?? []), ...names];
     layout.yaxis = { ...layout.yaxis, automargin: false, showticklabels: false };
     layout.margin = { ...layout.margin, l: 8, t: 16 };
-    layout.height += (21 + 3 * series) * rows;
+    layout.height += (12 + above) * rows;
     return layout;
   }
 
@@ -128,7 +130,7 @@
     return ready;
   }
 
-  /** Say below a region that it scrolls sideways, while it does. */
+  /** Say above a region that it scrolls sideways, while it does. */
   function watchScrolling(region) {
     const look = () => {
       const hidden = region.scrollWidth - region.clientWidth;
