@@ -63,7 +63,13 @@ def measured(model: str, value: float) -> RunRecord:
         {"task": "sts", "model": model, "kind": "similarity", "data": "cd" * 20},
         {"seconds": 0.5},
         measured={"spearman": {"value": value, "low": value - 0.1, "high": value + 0.1, "count": 10}},
-        predictions={"a": [1.0, 2.0]},
+        predictions={
+            "set": ["sts"] * 10,
+            "subset": [""] * 10,
+            "id": list(map(str, range(10))),
+            "gold": [float(pair) for pair in range(10)],
+            "predicted": [value * pair if pair % 3 else 1.0 for pair in range(10)],
+        },
     )
 
 

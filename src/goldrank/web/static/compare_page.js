@@ -135,7 +135,7 @@ function renderSection(section, severalTasks) {
   return h(
     "article",
     { class: "section" },
-    severalTasks ? h("h2", { class: "task" }, bdi(section.task)) : null,
+    severalTasks ? h("h2", {}, bdi(section.task)) : null,
     h(
       "p",
       { class: "lead" },
