@@ -93,6 +93,15 @@ def test_a_baseline_is_small_stable_and_follows_the_gold_to_another_order(runs, 
     assert result.checks[0].ties == 100
 
 
+@pytest.mark.parametrize("sort", [False, True])
+def test_a_baseline_survives_tools_that_rewrite_json(runs, tmp_path, sort):
+    gr.save_baseline(tmp_path / "b.json", runs["base"], "mrr", gold=gold_of())
+    content = json.loads((tmp_path / "b.json").read_text())
+    (tmp_path / "other.json").write_text("\ufeff" + json.dumps(content, sort_keys=sort, indent=4))
+    saved, other = (gr.gate(tmp_path / name, runs["worse"], gold=gold_of()) for name in ("b.json", "other.json"))
+    assert other.checks == saved.checks
+
+
 def test_pooled_metrics_with_weights_survive_a_baseline(runs, tmp_path):
     gold = {
         query: dict(list(judged.items())[: 1 + number % 2]) for number, (query, judged) in enumerate(gold_of().items())
@@ -145,8 +154,27 @@ def test_slices_are_checked_and_corrected_together_with_all_queries(runs):
     raw = np.where([check.difference < 0 for check in result.checks], uncorrected, 1.0)
     assert [check.p_worse for check in result.checks] == stats.holm(raw).tolist()
     jsonschema.validate(result.to_dict(), gr.load_schema("gate"))
-    with pytest.raises(InputError, match="no attributes"):
+    with pytest.raises(InputError, match="no attribute of queries 'side'"):
         gate(runs, "same", slice="side")
+
+
+def test_slices_can_be_derived_from_the_gold_and_from_texts(runs, tmp_path):
+    gold = {query: dict(list(judged.items())[: 1 + (at < 40)]) for at, (query, judged) in enumerate(gold_of().items())}
+    rows = [{"id": query, "text": "why" if at < 30 else "wine", "topic": "a"} for at, query in enumerate(gold)]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    result = gr.gate(
+        runs["base"], runs["worse"], "mrr", gold=gold, slice=["relevant_items", "question_word"],
+        texts=tmp_path / "queries.jsonl",
+    )  # fmt: skip
+    assert {check.slice: check.queries for check in result.checks} == {
+        "": 100,
+        "relevant_items=1": 60,
+        "relevant_items=2": 40,
+        "question_word=why": 30,
+        "question_word=no question word": 70,
+    }
+    with pytest.raises(InputError, match="derived from the texts of queries, and there are none"):
+        gr.gate(runs["base"], runs["worse"], "mrr", gold=gold, slice="query_length")
 
 
 def test_stored_runs_are_gated_by_their_keys_and_against_a_baseline(tmp_path):
@@ -176,6 +204,27 @@ def test_a_sequential_gate_accepts_the_first_queries_only(runs):
         gate(runs, "worse", planned=50)
     with pytest.raises(InputError, match="between 0 and 1 for each query"):
         gate(runs, "worse", "hits@3", sequential=True)
+
+
+def test_a_slice_that_no_query_has_reached_yet_counts_in_the_correction_and_cannot_be_told(runs):
+    sides = {"side": {f"q{number}": "left" if number < 60 else "right" for number in range(100)}}
+    part = dict(list(runs["worse"].items())[:50])
+    early = gate({**runs, "part": part}, "part", sequential=True, slices=sides)
+    last = early.checks[2]
+    assert (last.slice, last.queries, last.answer, math.isnan(last.new)) == ("side=right", 0, "cannot_tell", True)
+    base, new = (gr.score(gold_of(), runs[name], "mrr")["mrr"].values[:50] for name in ("base", "worse"))
+    raw = [
+        2 * math.exp(-stats.log_capital(base - new, -1.0, planned=planned, alpha=0.05 / (2 * 3)))
+        for planned in (100, 60)
+    ]
+    assert [check.p_worse for check in early.checks] == stats.holm(np.array([*raw, 1.0])).tolist()
+    good = gate(runs, "same", sequential=True, margin=0.9, slices=sides)
+    part = dict(list(runs["same"].items())[:50])
+    assert good.answer == "not_worse"
+    unseen = gate({**runs, "part": part}, "part", sequential=True, margin=0.9, slices=sides)
+    assert (unseen.answer, unseen.checks[0].answer) == ("cannot_tell", "not_worse")
+    jsonschema.validate(unseen.to_dict(), gr.load_schema("gate"))
+    assert "mrr of side=right – vs –" in unseen.sentence
 
 
 def test_a_sequential_gate_needs_the_order_of_the_baseline(runs, tmp_path):

@@ -26,7 +26,9 @@ from goldrank.scoring import Scores
 
 SCHEMA = "goldrank/baseline/1"
 _SAVE = "save the baseline again with goldrank baseline save"
-_MARK = re.compile(rb'\s*\{\s*"schema"\s*:\s*"goldrank/baseline/')
+_MARK = re.compile(rb'"schema"\s*:\s*"goldrank/baseline/')
+_HEAD = 1 << 16
+"""Bytes that are searched for the schema, which tools that sort or indent JSON may have moved."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,11 +169,11 @@ def digest_gold(hits: Hits) -> str:
 
 
 def is_baseline(path: object) -> bool:
-    """Return True if *path* is a file that begins like a baseline."""
+    """Return True if *path* is a file with the schema of baselines near its beginning."""
     if not isinstance(path, (str, os.PathLike)) or not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
-        return _MARK.match(file.read(200)) is not None
+        return _MARK.search(file.read(_HEAD)) is not None
 
 
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:

@@ -35,6 +35,7 @@ class Check:
     """The slice; empty for all queries."""
     queries: int
     base: float
+    """NaN, as the next two, if no query of the slice is scored yet."""
     new: float
     difference: float
     """New minus base."""
@@ -166,12 +167,14 @@ def check_runs(
     Args:
         base, new: The scores of both runs over the same queries in the same order.
         margins: By how much each metric may be worse; names the metrics.
-        slices: The queries of each slice; the name of all queries is "".
+        slices: The scored queries of each slice; the name of all queries is "". A slice without any cannot be told yet.
+            It counts in the correction, so that the tests of the others are the same at every look.
         alpha: The level of both tests.
         bootstrap: The settings of intervals, and the seed of the randomisation test.
         planned: The planned number of queries of each slice, for tests that are valid at every look.
     """
-    cells = [(metric, name) for name in slices for metric in margins]
+    family = [(metric, name) for name in slices for metric in margins]
+    cells = [(metric, name) for metric, name in family if slices[name]]
     pairs: list[Pair] = []
     losses: list[Floats] = []  # differences in the direction in which more is better
     values: list[tuple[float, float]] = []
@@ -188,7 +191,7 @@ def check_runs(
         not_worse = _p_values(shifted, 1, bootstrap.seed)
         intervals = [bootstrap.intervals([stats.Sample(column)])[0] for column in losses]
     else:
-        level, ends = alpha / (2 * len(cells)), [planned[name] for _, name in cells]
+        level, ends = alpha / (2 * len(family)), [planned[name] for _, name in cells]
         worse = [_anytime_p(-column, -1.0, end, level) for column, end in zip(losses, ends, strict=True)]
         not_worse = [
             _anytime_p(column, margins[metric] - 1.0, end, level)
@@ -198,34 +201,46 @@ def check_runs(
             stats.confidence_sequence(column, planned=end, level=bootstrap.level)
             for column, end in zip(losses, ends, strict=True)
         ]
-    adjusted = zip(stats.holm(np.array(worse)), stats.holm(np.array(not_worse)), strict=True)
-    checks = []
-    for at, ((metric, name), (p_worse, p_not_worse)) in enumerate(zip(cells, adjusted, strict=True)):
+    adjusted = (_adjust(p_values, len(family)) for p_values in (worse, not_worse))
+    checks = {}
+    for at, (cell, p_worse, p_not_worse) in enumerate(zip(cells, *adjusted, strict=True)):
+        metric, name = cell
         answer: Answer = "not_worse" if p_not_worse <= alpha else "worse" if p_worse <= alpha else "cannot_tell"
         undecided = answer == "cannot_tell"
         pair, interval = pairs[at], intervals[at]
         if new[metric].metric.definition.direction == "lower" and interval is not None:
             interval = replace(interval, low=0.0 - interval.high, high=0.0 - interval.low)
-        checks.append(
-            Check(
-                metric=metric,
-                slice=name,
-                queries=pair.queries,
-                base=values[at][0],
-                new=values[at][1],
-                difference=pair.difference,
-                interval=interval,
-                margin=margins[metric],
-                p_worse=float(p_worse),
-                p_not_worse=float(p_not_worse),
-                answer=answer,
-                needed=queries_needed(losses[at], margins[metric], alpha / len(cells)) if undecided else None,
-                wins=pair.wins,
-                ties=pair.ties,
-                losses=pair.losses,
-            )
+        checks[cell] = Check(
+            metric=metric,
+            slice=name,
+            queries=pair.queries,
+            base=values[at][0],
+            new=values[at][1],
+            difference=pair.difference,
+            interval=interval,
+            margin=margins[metric],
+            p_worse=p_worse,
+            p_not_worse=p_not_worse,
+            answer=answer,
+            needed=queries_needed(losses[at], margins[metric], alpha / len(family)) if undecided else None,
+            wins=pair.wins,
+            ties=pair.ties,
+            losses=pair.losses,
         )
-    return tuple(checks)
+    return tuple(checks.get((metric, name)) or _unseen(metric, name, margins[metric]) for metric, name in family)
+
+
+def _adjust(p_values: Sequence[float], family: int) -> list[float]:
+    """Return the p-values after Holm's correction for a family, of which the other tests have no data yet."""
+    padded = [*p_values, *[1.0] * (family - len(p_values))]
+    adjusted: list[float] = stats.holm(np.array(padded)).tolist()
+    return adjusted[: len(p_values)]
+
+
+def _unseen(metric: str, name: str, margin: float) -> Check:
+    """Return the check of a slice without any scored query."""
+    unknown = math.nan
+    return Check(metric, name, 0, unknown, unknown, unknown, None, margin, 1.0, 1.0, "cannot_tell", None, 0, 0, 0)
 
 
 def _restrict(score: Score, queries: Sequence[str]) -> Score:

@@ -126,6 +126,16 @@ def test_junit_of_a_refused_gate_replaces_an_earlier_one_by_an_error(folder):
     assert tree.getroot()[0].get("errors") == "1"
 
 
+def test_junit_of_an_internal_error_replaces_an_earlier_one_by_an_error(folder, monkeypatch):
+    words = ["gate", "qrels.txt", "main.run", "same.run", "-M", "mrr", "--junit", "gate.xml"]
+    assert main(words) == 0
+    monkeypatch.setattr(gate_module, "check_runs", lambda *_: 1 / 0)
+    assert main(words) == 70
+    suite = etree.parse("gate.xml").getroot()[0]
+    assert (suite.get("errors"), suite.get("tests")) == ("1", "1")
+    assert "internal error, ZeroDivisionError" in suite[0][0].get("message")
+
+
 def test_text_of_users_cannot_break_junit_annotations_or_markdown(folder, capsys):
     XSD.assertValid(etree.fromstring(to_junit(None, "a<b> & \x00 \x1b ]]>")).getroottree())
     name = "50%\n::error::x<img>.run"

@@ -11,6 +11,7 @@ from goldrank.cli import options, slice_options, stored_runs
 from goldrank.errors import GoldrankError, InputError
 from goldrank.gating import MARGIN, GateResult
 from goldrank.io.files import is_stored_key, run_names, write_atomically
+from goldrank.redaction import redact
 from goldrank.reporting.text.gate import to_annotations, to_junit, to_markdown, view
 from goldrank.runs.gate import gate
 
@@ -34,6 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.intermixed = True
     parser.add_argument("inputs", metavar="INPUT", nargs="+", help=_INPUTS)
     options.add_file_options(parser)
+    options.add_texts(parser)
     stored_runs.add_store(parser)
     options.add_metrics(parser)
     group = parser.add_argument_group("decision")
@@ -72,11 +74,14 @@ def run(args: argparse.Namespace) -> int:
     """Decide, print the result, and return the exit code of the answer."""
     if args.junit is not None:
         options.refuse_missing_folder(args.junit)
+        if Path(args.junit).is_file():
+            # A file of an earlier run would look like an answer, also if this process is killed.
+            Path(args.junit).unlink()
     try:
         result = _decide(args)
-    except GoldrankError as error:
-        # A file of an earlier run would look like an answer.
-        _write_junit(args, to_junit(None, str(error)))
+    except Exception as error:
+        fault = "" if isinstance(error, GoldrankError) else f"internal error, {type(error).__name__}: "
+        _write_junit(args, to_junit(None, redact(f"{fault}{error}")))
         raise
     _write_junit(args, to_junit(result))
     options.print_warnings(() if args.format in ("markdown", "github") else result.warnings, args)
@@ -106,13 +111,17 @@ def _decide(args: argparse.Namespace) -> GateResult:
         "profile": args.profile,
         "bootstrap": options.bootstrap(args),
         **options.conventions(args),
+        "slices": slice_options.read_given(args),
+        "slice": args.slice,
     }
+    if not slice_options.wants_slices(args):
+        options.refuse_unused(args, ["texts"], "without --slice", "name an attribute that is derived from texts")
     baseline = None
     if is_baseline(base) or (not gold and Path(base).exists()):
         baseline = read_baseline(base)
     if not gold and (baseline is None or is_stored_key(new)):
-        options.refuse_unused(args, ["gold_format", "run_format", "corpus"], "on stored runs")
-        return gate(baseline or base, new, args.metric, store=args.store, slices=args.slices, slice=args.slice, **how)
+        options.refuse_unused(args, ["gold_format", "run_format", "corpus", "texts"], "on stored runs")
+        return gate(baseline or base, new, args.metric, store=args.store, **how)
     options.refuse_unused(args, ["store"], "on files")
     args.gold = gold[0] if gold else str(baseline and baseline.find_gold())
     args.runs = [new] if baseline else [base, new]
@@ -120,13 +129,12 @@ def _decide(args: argparse.Namespace) -> GateResult:
     names = run_names(args.runs)
     runs = [options.read_run(args, path) for path in names.values()]
     shown = (baseline.name if baseline else next(iter(names)), list(names)[-1])
-    gold_table = options.read_gold(args)
     return gate(
         baseline or runs[0],
         runs[-1],
         args.metric,
-        gold=gold_table,
-        slices=slice_options.read_slices(args, gold_table) or None,
+        gold=options.read_gold(args),
+        texts=args.texts or (),
         corpus=options.read_corpus(args),
         names=shown,
         **how,

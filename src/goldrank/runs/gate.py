@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from goldrank.hits import Hits
 from goldrank.io.files import run_names
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.runs import stored_scores
+from goldrank.runs.file_runs import TextPath
 from goldrank.runs.run import was_given_every_query
+from goldrank.runs.slice_sources import file_source, stored_source
 from goldrank.scoring import (
     Bootstrap,
     Metrics,
@@ -33,6 +35,7 @@ from goldrank.scoring import (
     score_counted,
 )
 from goldrank.slices import Attributes, Slice, make_slices, read_attributes
+from goldrank.slices.derived import SliceSource
 from goldrank.stats import check_alpha
 from goldrank.store import Store
 
@@ -82,6 +85,8 @@ class _Counted:
     metrics: list[Metric]
     all_metrics: list[Metric]
     sources: Mapping[str, RunSource]
+    slice_source: Callable[[Attributes | None], SliceSource]
+    """Returns what slices can be made from, with the given attributes."""
     evaluated: Collection[str] = ()
     """The runs of models that were given every query."""
 
@@ -97,7 +102,9 @@ class _Counted:
         )
 
 
-def _count_files(gold: Any, runs: Mapping[str, Any], corpus: Any, request: _Request) -> _Counted:
+def _count_files(
+    gold: Any, runs: Mapping[str, Any], corpus: Any, request: _Request, texts: Sequence[TextPath] = ()
+) -> _Counted:
     saved = request.baseline
     chosen = find_profile((saved.profile if saved else request.profile) or "standard")
     conventions = saved.conventions if saved else resolve_conventions(chosen, request.changes)
@@ -105,11 +112,11 @@ def _count_files(gold: Any, runs: Mapping[str, Any], corpus: Any, request: _Requ
     every = _unite(metrics, request.more_metrics)
     judged, read = read_all(gold, runs.values())
     hits, sources = count_runs(judged, dict(zip(runs, read, strict=True)), every, conventions, corpus)
-    return _Counted(hits, chosen, conventions, metrics, every, sources)
+    return _Counted(hits, chosen, conventions, metrics, every, sources, lambda given: file_source(judged, texts, given))
 
 
 def _count_stored(keys: Sequence[Any], store: Any, request: _Request) -> _Counted:
-    runs, _ = stored_scores.find_runs(keys, store)
+    runs, place = stored_scores.find_runs(keys, store)
     saved = request.baseline
     name = saved.profile if saved else request.profile.name if isinstance(request.profile, Profile) else request.profile
     profile = stored_scores.choose_profile(runs, name)
@@ -125,7 +132,17 @@ def _count_stored(keys: Sequence[Any], store: Any, request: _Request) -> _Counte
     for warning in stored_scores.find_different_data(runs):
         raise InputError(warning.message.rstrip("."), remedy="run both on the same collection")
     evaluated = [key for key, run in runs.items() if was_given_every_query(run)]
-    return _Counted(hits, profile, resolve_conventions(profile, changes), metrics, every, {}, evaluated)
+    first = next(iter(runs.values()))
+    return _Counted(
+        hits,
+        profile,
+        resolve_conventions(profile, changes),
+        metrics,
+        every,
+        {},
+        lambda given: stored_source(first, place, given=given),
+        evaluated,
+    )
 
 
 def _choose_metrics(request: _Request, usual: Sequence[str]) -> list[Metric]:
@@ -147,6 +164,7 @@ def gate(
     fail_under: Mapping[str, float] | None = None,
     slices: Any = None,
     slice: str | Sequence[str] | None = None,
+    texts: TextPath | Sequence[TextPath] = (),
     sequential: bool = False,
     planned: int | None = None,
     alpha: float = 0.05,
@@ -173,9 +191,10 @@ def gate(
         gold: The gold, unless both runs are stored or the baseline names its gold file.
         margin: By how much a metric may be worse; one for all metrics, or a mapping.
         fail_under: The smallest value that a metric must have on these queries (the largest where lower is better).
-        slices: Attributes of queries, as a file, records or a data frame with a row per query, or a tuple of slices:
-            every metric is checked on all queries and on each slice of enough queries.
-        slice: The attributes to cut the queries by; by default all of *slices*.
+        slices: Attributes of queries, as in `by_slice`, or a tuple of slices: every metric is checked on all queries
+            and on each slice of enough queries.
+        slice: The attributes to cut the queries by, given or derived; by default all of *slices*.
+        texts: Texts of the queries and items of files, as in `report`, for attributes that are derived from them.
         sequential: Use tests that are valid however often they are repeated while queries are added. The new run may
             answer only the first queries of the gold.
         planned: The number of queries planned for a sequential test; by default those of the gold.
@@ -198,7 +217,7 @@ def gate(
     if cannot_tell not in (None, "pass", "fail"):
         raise unknown_name("value of cannot_tell", str(cannot_tell), ("pass", "fail"), "pass or fail")
     check_alpha(alpha)
-    if planned is not None and slices is not None:
+    if planned is not None and (slices is not None or slice is not None):
         raise InputError("planned is of all queries and not of slices", remedy="leave planned or the slices out")
     if planned is not None and not sequential:
         raise InputError("planned has no effect without a sequential test", remedy="add sequential, or leave it out")
@@ -213,8 +232,13 @@ def gate(
         shown = names or (baseline.name if baseline else _name_of(base, BASE), _name_of(new, NEW))
         shown = shown if shown[0] != shown[1] else (f"{shown[0]} ({BASE})", shown[1])
         runs = {shown[1]: new} if baseline else {shown[0]: base, shown[1]: new}
-        counted = _count_files(gold, runs, corpus, request)
+        sources = [texts] if isinstance(texts, (str, os.PathLike)) else list(texts)
+        counted = _count_files(gold, runs, corpus, request, sources)
     else:
+        if texts:
+            raise InputError(
+                "texts have no effect on stored runs, whose texts are in the store", remedy="leave them out"
+            )
         if baseline is None and isinstance(base, (str, os.PathLike)) and Path(base).exists():
             read_baseline(base)  # says why it is none
         counted = _count_stored([new] if baseline else [base, new], store, request)
@@ -233,11 +257,10 @@ def gate(
         reference = _score_baseline(baseline, scores, counted, sequential=sequential)
         warnings = scores.warnings
     margins = find_margins(counted.metrics, margin)
-    parts, notes = _cut(total, slices, slice)
+    parts, notes = _cut(total, counted, slices, slice)
     ends = {name: planned or len(queries) for name, queries in parts.items()} if sequential else None
     scored = set(scores.placement.queries)
     parts = {name: [query for query in queries if query in scored] for name, queries in parts.items()}
-    parts = {name: queries for name, queries in parts.items() if queries}
     checks = check_runs(reference, scores, margins, parts, alpha, bootstrap, ends)
     thresholds = check_thresholds(scores, limits)
     return GateResult(
@@ -255,19 +278,24 @@ def gate(
 
 
 def _cut(
-    queries: Sequence[str], attributes: Any, names: str | Sequence[str] | None
+    queries: Sequence[str], counted: _Counted, attributes: Any, names: str | Sequence[str] | None
 ) -> tuple[dict[str, Sequence[str]], tuple[str, ...]]:
     """Return all queries under the name "" and those of each slice that is large enough, and a note on the others."""
-    if attributes is None:
-        if names is not None:
-            raise InputError("there are no attributes of queries to cut by", remedy="give them with slices")
+    if attributes is None and names is None:
         return {"": queries}, ()
     if isinstance(attributes, tuple) and all(isinstance(part, Slice) for part in attributes):
         slices: tuple[Slice, ...] = attributes
     else:
-        known = attributes if isinstance(attributes, Attributes) else read_attributes(attributes)
-        known.refuse_unknown(queries)
-        slices = make_slices(known, queries, [names] if isinstance(names, str) else names)
+        known = attributes if isinstance(attributes, (Attributes, type(None))) else read_attributes(attributes)
+        if known is not None:
+            known.refuse_unknown(queries)
+        chosen = [names] if isinstance(names, str) else names
+        # Without names, attributes of the data that were not given are not used.
+        slices = (
+            make_slices(known, queries)
+            if known is not None and chosen is None
+            else counted.slice_source(known).slices(chosen)
+        )
     small = [f"{part} ({counts(len(part), 'query', 'queries')})" for part in slices if part.too_small]
     notes = (f"Not checked, because of too few queries: {', '.join(small)}.",) if small else ()
     return {"": queries, **{str(part): part.queries for part in slices if not part.too_small}}, notes

@@ -91,14 +91,21 @@ def read_attributes(source: object) -> Attributes:
     The column of the ids is called query, query_id or qid, or is the first one; every other column is an attribute.
 
     Args:
-        source: A file (CSV, TSV, JSON, JSON Lines, Parquet or XLSX), a list of records, a data frame or an Arrow table.
+        source: A file (CSV, TSV, JSON, JSON Lines, Parquet or XLSX), a list of records, a data frame or an Arrow table;
+            or a mapping of attributes to the values of queries.
 
     Raises:
         InputError: The table has no attribute, or a query has two rows.
 
     >>> read_attributes([{"qid": 1, "language": "de"}, {"qid": 2, "language": None}]).values
     {'language': {'1': 'de'}}
+    >>> read_attributes({"language": {"q1": "de"}}).values
+    {'language': {'q1': 'de'}}
     """
+    if isinstance(source, Mapping) and all(isinstance(column, Mapping) for column in source.values()):
+        return Attributes(
+            {str(name): {str(query): str(value) for query, value in column.items()} for name, column in source.items()}
+        )
     table = read_table(source)
     named = next((at for group in QUERY if (at := first_of(table.names, group)) is not None), 0)
     id_column = table.names[named]

@@ -265,14 +265,7 @@ def _given_slices(scores: Scores, slices: Any, names: _Names, texts: PlainTexts,
         return tuple(slices)
     if slices is None and names is None and not derive:
         raise InputError("there is nothing to cut by", remedy='give attributes, or names=["relevant_items"]')
-    if slices is None:
-        attributes = Attributes({})
-    elif isinstance(slices, Mapping) and all(isinstance(column, Mapping) for column in slices.values()):
-        attributes = Attributes(
-            {str(name): {str(query): str(value) for query, value in column.items()} for name, column in slices.items()}
-        )
-    else:
-        attributes = read_attributes(slices)
+    attributes = Attributes({}) if slices is None else read_attributes(slices)
     source = SliceSource(scored_gold(scores), attributes, texts)
     attributes.refuse_unknown(source.gold.queries)
     return source.slices(names, derive=derive)
