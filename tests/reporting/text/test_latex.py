@@ -14,7 +14,7 @@ from goldrank.reporting.text.views import view_of
 HOSTILE = "α ≤ 5% & $x_1^2$ #{~} <|> \\end{table} “ÄÖß” žąđ 日本 ½ x² 🎉 ‖a‖"
 MANY = Grid(
     ["[run", *(f"map(denominator=min)@{cut}↑" for cut in range(20))],
-    [[Cell("[a] " + HOSTILE), *[Cell("0.5", "[0.1234, 0.4567]", "ᵃᵇ", best=True)] * 20]],
+    [[Cell("[a] " + HOSTILE), *[Cell("0.5", "[0.1234, 0.4567]", "ᵃᵇ≈", best=True)] * 20]],
     title=HOSTILE,
     notes=[HOSTILE, "https://example.org/" + "a-long-path/" * 12],
 )

@@ -138,7 +138,8 @@ def _column(width: int, cells: Sequence[Cell]) -> str:
 
 def _value(cell: Cell) -> str:
     text = escape(cell.text) if cell.name else _breakable(escape(cell.text))
-    marks = "".join(unicodedata.normalize("NFKD", cell.marks))
+    # A mark is in mathematics already.
+    marks = "".join(_SYMBOLS.get(mark, mark).strip("$") for mark in unicodedata.normalize("NFKD", cell.marks))
     return (rf"\textbf{{{text}}}" if cell.best else _guarded(text)) + (f"$^{{{marks}}}$" if marks else "")
 
 
