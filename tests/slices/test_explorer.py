@@ -67,6 +67,10 @@ def test_every_page_can_be_restricted_to_a_slice_with_the_numbers_of_the_command
     assert {case["query"]["id"] for case in section["cases"]} <= set(QUERIES[:10])
     listed = client.get("/api/queries", params={**only, "size": 100}).json()
     assert {entry["id"] for entry in listed["queries"]} == set(QUERIES[:10])
+    [pair] = client.get("/api/diff", params=only).json()["pairs"]
+    restricted = [{query: dict(run.run()[query]) for query in QUERIES[:10]} for run in store.list()]
+    assert pair["queries"]["both"] == 10
+    assert pair["measures"]["rbo"]["mean"] == gr.diff(*restricted)["rbo"].mean
 
 
 def test_the_list_of_runs_has_the_headlines_of_a_slice(client, store):
@@ -100,6 +104,7 @@ def test_tables_by_slice_are_those_of_the_command(client, store, capsys):
         ("queries", {"slice": "x"}, "there is no slice 'x'"),
         ("compare", {"slice": "<b>"}, "there is no slice '<b>'"),
         ("compare", {"by": "nothing"}, "there is no attribute of queries 'nothing'"),
+        ("diff", {"slice": "x"}, "there is no slice 'x'"),
         ("scores-by-slice", {"by": "nothing"}, "there is no attribute 'nothing' that divides the queries"),
     ],
 )

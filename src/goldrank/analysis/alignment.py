@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +74,14 @@ class Alignment:
         return np.maximum(ranks[0], ranks[1])
 
 
-def align(first: Any, second: Any, *, depth: int | None = None, scores: str | None = None) -> Alignment:
+def align(
+    first: Any,
+    second: Any,
+    *,
+    depth: int | None = None,
+    scores: str | None = None,
+    restrict_to: Collection[str] | None = None,
+) -> Alignment:
     """Align two runs.
 
     Args:
@@ -82,6 +90,7 @@ def align(first: Any, second: Any, *, depth: int | None = None, scores: str | No
         depth: How many results of each query to read; a tie across this depth is cut by descending id.
         scores: The meaning of the scores, a key of ``SCORE_READINGS``; by default a run whose order contradicts its
             scores is refused.
+        restrict_to: The queries to align; None for all.
 
     Raises:
         InputError: An argument is out of its range, or the runs have no query in common.
@@ -95,7 +104,7 @@ def align(first: Any, second: Any, *, depth: int | None = None, scores: str | No
         if scores is None:
             run.order.refuse(name)
         columns.append(run.ordered_by(scores or "similarity").columns)
-    answered = [dict.fromkeys(_answered(side)) for side in columns]
+    answered = [dict.fromkeys(_answered(side, restrict_to)) for side in columns]
     queries = [query for query in answered[0] if query in answered[1]]
     if not queries:
         names = [shorten(next(iter(side), "")) for side in answered]
@@ -113,9 +122,10 @@ def align(first: Any, second: Any, *, depth: int | None = None, scores: str | No
     return Alignment(queries, (only[0], only[1]), items, (a, b), _common_rows(a, b, len(items)))
 
 
-def _answered(columns: Columns) -> list[str]:
-    """Return the queries that have results."""
-    return [columns.queries[at] for at in np.flatnonzero(np.diff(columns.starts)).tolist()]
+def _answered(columns: Columns, restrict_to: Collection[str] | None) -> list[str]:
+    """Return the queries that have results, all or those to restrict to."""
+    answered = [columns.queries[at] for at in np.flatnonzero(np.diff(columns.starts)).tolist()]
+    return answered if restrict_to is None else [query for query in answered if query in restrict_to]
 
 
 def _side(columns: Columns, queries: list[str], numbers: defaultdict[str, int]) -> Side:

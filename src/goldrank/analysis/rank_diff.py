@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike, fspath
@@ -166,6 +166,7 @@ def diff(
     tolerance: float = TOLERANCE,
     scores: str | None = None,
     names: tuple[str, str] | None = None,
+    restrict_to: Collection[str] | None = None,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
 ) -> Diff:
     """Compare two runs, two stored runs or two indexes, without gold.
@@ -187,6 +188,7 @@ def diff(
         tolerance: Score differences up to this share of the largest absolute score of a query are noise.
         scores: The meaning of the scores: ``similarity``, ``distance`` or ``ignore``.
         names: What to call the two; by default their file names or keys.
+        restrict_to: Compare these queries only, such as those of a slice.
         bootstrap: How intervals are computed.
 
     >>> diff({"q1": {"a": 2, "b": 2}}, {"q1": {"b": 2, "a": 2}}).status
@@ -207,7 +209,8 @@ def diff(
             raise InputError("run_format has no effect on indexes", remedy="leave it out")
         query_texts = _read_queries(queries)
         sources = [_index_source(given, query_texts, k, model) for given in (a, b)]
-    aligned = align(sources[0].run, sources[1].run, depth=depth, scores=scores)
+    chosen_queries = None if restrict_to is None else set(restrict_to)
+    aligned = align(sources[0].run, sources[1].run, depth=depth, scores=scores, restrict_to=chosen_queries)
     chosen = _choose_depths(aligned, depths)
     changes = find_changes(aligned, tolerance)
     return Diff(

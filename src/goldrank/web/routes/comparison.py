@@ -117,6 +117,7 @@ def diff_runs(
         int | None, Query(ge=1, le=LARGEST_CUTOFF, description="Number of results to read of each query.")
     ] = None,
     worst: Annotated[int, Query(ge=0, le=200, description="Number of changed queries to show.")] = 50,
+    only: SliceName = "",
 ) -> Json:
     """What `goldrank diff` prints as JSON: overlap and churn by depth, and the queries that changed most."""
     runs = list(explorer.reader.runs(key).values())
@@ -124,11 +125,12 @@ def diff_runs(
         raise InputError("a diff is of two runs", where="key", remedy="give the keys of two runs")
 
     def compute() -> dict[str, Any]:
-        result = diff(runs[0], runs[1], store=explorer.reader.store, p=p, depth=depth)
+        queries = explorer.reader.slice_queries(runs[0], only) if only else None
+        result = diff(runs[0], runs[1], store=explorer.reader.store, p=p, depth=depth, restrict_to=queries)
         content: dict[str, Any] = diffs_view([result], worst=worst).to_dict()
         return content
 
-    return Json(explorer.reader.cached(runs, ("diff", p, depth, worst), compute))
+    return Json(explorer.reader.cached(runs, ("diff", p, depth, worst, only), compute))
 
 
 def _section(section: Section, theme: ThemeName) -> dict[str, Any]:

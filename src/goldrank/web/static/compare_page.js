@@ -46,7 +46,7 @@ export async function show(view, { query, signal }) {
       () => get("compare", { ...state, theme: globalThis.goldrankTheme.current() }, signal),
       ({ summary, sections }) => [
         summary ? renderSummary(summary) : [],
-        sections.map((section) => renderSection(section, sections.length > 1)),
+        sections.map((section) => renderSection(section, sections.length > 1, state.slice)),
       ],
     );
   }
@@ -126,7 +126,7 @@ function renderSummary(summary) {
   );
 }
 
-function renderSection(section, severalTasks) {
+function renderSection(section, severalTasks, slice) {
   const links = Object.fromEntries(section.runs.map((run) => [run.name, `/runs/${encodeURIComponent(run.key)}`]));
   const [first, ...further] = section.tables;
   // Tables by slice were asked for on this page, so they are not hidden among the details.
@@ -144,7 +144,11 @@ function renderSection(section, severalTasks) {
       section.runs.length === 2 && section.kind === "ranked"
         ? [
             " · ",
-            h("a", { href: `/diff?${parameters({ key: section.runs.map((run) => run.key) })}` }, "What changed between them"),
+            h(
+              "a",
+              { href: `/diff?${parameters({ key: section.runs.map((run) => run.key), slice })}` },
+              "What changed between them",
+            ),
           ]
         : null,
     ),

@@ -5,6 +5,7 @@ import { bdi, expandable, field, h, skeleton } from "./dom.js";
 import { createLoader } from "./loading.js";
 import { count, interval, value } from "./numbers.js";
 import { updateAddress } from "./router.js";
+import { sharedSlices, sliceField } from "./slices.js";
 import { columnHeadings, createTable, scrollable } from "./tables.js";
 
 const MOST_ITEMS = 10;
@@ -19,7 +20,7 @@ export async function show(view, { query, signal }) {
     );
     return "What changed";
   }
-  const state = { key: keys, depth: query.get("depth") ?? "" };
+  const state = { key: keys, depth: query.get("depth") ?? "", slice: query.get("slice") ?? "" };
   const body = h("div", {}, skeleton(12));
   const fill = createLoader(body, signal);
 
@@ -40,8 +41,10 @@ export async function show(view, { query, signal }) {
     placeholder: "all",
     onchange: (event) => refresh({ depth: event.target.value }),
   });
-  view.replaceChildren(heading, h("div", { class: "filters" }, field("Results per query", depth), swap), body);
-  await refresh();
+  const filters = h("div", { class: "filters" }, field("Results per query", depth));
+  view.replaceChildren(heading, filters, body);
+  const [slices] = await Promise.all([sharedSlices(keys, signal), refresh()]);
+  filters.append(sliceField(slices, state.slice, (slice) => refresh({ slice })) ?? "", swap);
   return "What changed";
 }
 
