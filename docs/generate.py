@@ -142,7 +142,8 @@ def _type(schema: dict[str, Any]) -> str:
         part = schema["$ref"].rpartition("/")[2]
         return f"[{part}](#part-{part})"
     if "const" in schema or "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+        values = schema.get("enum", [schema.get("const")])
+        return ", ".join(f"`{'null' if value is None else value}`" for value in values)
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(map(_type, schema["anyOf"])))
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
@@ -172,9 +173,12 @@ def _command(parser: argparse.ArgumentParser, summary: str) -> Iterator[str]:
             lines.append(f"| {_cell(heading)} | |\n| :-- | :-- |\n" + "\n".join(rows))
     if parser.epilog:
         title, _, commands = parser.epilog.partition("\n")
-        examples = "\n".join(f"$ {line.strip()}" for line in commands.splitlines() if line.strip())
+        examples = "\n".join(f"$ {line.strip()}" for line in commands.splitlines() if line.startswith("  "))
+        remarks = " ".join(line for line in commands.splitlines() if line and not line.startswith("  "))
         assert title == "examples:", parser.prog
         lines.append(f"Examples:\n\n```console\n{examples}\n```")
+        if remarks:
+            lines.append(f"{remarks[0].upper()}{_prose(remarks[1:])}.")
     yield "\n\n".join(lines)
     for action in nested:
         summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}

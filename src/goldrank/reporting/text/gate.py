@@ -57,6 +57,8 @@ def _describe(part: Check | Threshold, result: GateResult) -> str:
         under, over = ("below", "at least") if metric.definition.direction == "higher" else ("above", "at most")
         relation = under if part.answer == "worse" else over
         return f"{part.metric} is {formatting.value(metric, part.value)}, {relation} {part.limit:g}"
+    if not part.queries:
+        return f"{_name(part)} has no scored query yet"
     text = (
         f"{_name(part)} {formatting.value(metric, part.new)} vs {formatting.value(metric, part.base)}, difference "
         f"{formatting.signed(metric, part.difference)} {formatting.signed_interval(metric, part.interval)}".rstrip()
