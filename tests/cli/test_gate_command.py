@@ -1,5 +1,6 @@
 """`goldrank gate` and `goldrank baseline`: exit codes, output formats, and refusals without an answer."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -49,6 +50,16 @@ def test_the_exit_code_is_the_answer_in_every_format(folder, capsys, new):
             content = json.loads(captured.out)
             jsonschema.validate(content, goldrank.load_schema("gate"))
             assert content["exit_code"] == ANSWERS[new]
+
+
+def test_csv_has_the_thresholds_that_the_answer_follows_from(folder, capsys):
+    words = ["gate", "qrels.txt", "main.run", "same.run", "-M", "mrr", "--fail-under", "recall@1=0.5"]
+    assert main([*words, "--format", "csv"]) == 1
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [(row["metric"], row["new"], row["limit"], row["answer"]) for row in rows] == [
+        ("mrr", rows[0]["base"], "", "not_worse"),
+        ("recall@1", "0.25", "0.5", "worse"),
+    ]
 
 
 def test_a_baseline_finds_its_gold_and_gives_the_numbers_of_the_run(folder, capsys):

@@ -172,7 +172,13 @@ def _fields(part: Check | Threshold) -> dict[str, Any]:
 
 
 def _rows(result: GateResult) -> list[list[Any]]:
-    rows = [_fields(check) for check in result.checks]
+    """Return one row per check and threshold; of a threshold, the limit and the value of the new run."""
+    rows = [{**_fields(check), "limit": None} for check in result.checks]
+    nothing = dict.fromkeys(rows[0])
+    rows += [
+        {**nothing, "metric": part.metric, "new": part.value, "answer": part.answer, "limit": part.limit}
+        for part in result.thresholds
+    ]
     return [list(rows[0]), *(list(row.values()) for row in rows)]
 
 
