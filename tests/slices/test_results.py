@@ -263,3 +263,38 @@ def test_faulty_options_are_refused(files, capsys, monkeypatch, arguments, messa
     monkeypatch.chdir(files)
     assert main(["score", "qrels.txt", "a.run", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_corrected_tests_of_slices_raise_few_false_alarms_and_find_a_planted_difference():
+    random = np.random.default_rng(11)
+    queries = [f"q{number}" for number in range(120)]
+    gold = {query: ["d"] for query in queries}
+    attributes = {name: dict(zip(queries, random.choice(list("abc"), 120), strict=True)) for name in ("x", "y")}
+    planted = np.array([attributes["x"][query] == "a" for query in queries])
+
+    def share_with_a_difference(loss):
+        """Return the shares of comparisons in which the slice x=a differs, any slice does, and any does uncorrected."""
+        counted, simulations = np.zeros(3), 100
+        for _ in range(simulations):
+            ranks = random.integers(0, 8, (2, 120))
+            ranks[1, planted] = np.minimum(ranks[1, planted] + loss, 9)
+            runs = {name: {q: ranked(rank) for q, rank in zip(queries, row, strict=True)} for name, row in
+                    zip("ab", ranks, strict=True)}  # fmt: skip
+            compared = gr.compare(gold, runs, "mrr", bootstrap=gr.Bootstrap(resamples=10))
+            sliced = gr.by_slice(compared, attributes)
+            pairs = {
+                str(part): part_pairs.pairs[0] for part, part_pairs in zip(sliced.slices, sliced.parts, strict=True)
+            }
+            counted += (
+                pairs["x=a"].adjusted <= 0.05,
+                any(pair.adjusted <= 0.05 for pair in pairs.values()),
+                any(pair.p <= 0.05 for pair in pairs.values()),
+            )
+        return counted / simulations
+
+    _, any_slice, uncorrected = share_with_a_difference(0)
+    assert any_slice <= 0.12  # 5 of 100 are expected, with a standard deviation of 2.2
+    assert uncorrected > 0.15
+    found, _, _ = share_with_a_difference(4)
+    assert found >= 0.8
