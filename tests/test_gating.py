@@ -290,6 +290,9 @@ REFUSED = {
     "other parameters": (lambda text: text.replace('"of": "first"', '"of": "all"'), "was computed as"),
     "edited": (lambda text: text.replace('"mrr": 0.', '"mrr": 1.'), "its means are not"),
     "no object": (lambda _: "[1, 2]", "not a baseline"),
+    "unknown metric": (lambda text: text.replace('"mrr":', '"nosuch":'), "there is no metric 'nosuch'"),
+    "unknown profile": (lambda text: text.replace('"standard"', '"nosuch"'), "there is no profile 'nosuch'"),
+    "weight": (lambda text: text.replace('"weights": {', f'"weights": {{"mrr": {[-1] * 100}'), "a weight is not"),
     "metrics": (lambda text: text.replace('"metrics": {', '"metrics": 3, "m": {'), "metrics is 3"),
 }  # fmt: skip
 

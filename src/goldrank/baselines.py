@@ -20,7 +20,7 @@ from goldrank.errors import InputError, counts, shorten
 from goldrank.hits import Floats, Hits
 from goldrank.io.files import read_bytes, write_atomically
 from goldrank.io.formats.json_files import decode_text
-from goldrank.metrics import Conventions, Metric
+from goldrank.metrics import Conventions, Metric, find_profile
 from goldrank.presentation import Result
 from goldrank.scoring import Scores
 
@@ -218,7 +218,12 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
         gold_file=reader.text(data.get("file"), "file"),
         source=source,
     )
-    if baseline.means != means:
+    try:
+        find_profile(baseline.profile)
+        expected = baseline.means
+    except InputError as error:
+        raise reader.error(f"it has a name or a weight that this goldrank does not accept ({error.what})") from None
+    if expected != means:
         raise reader.error("its means are not those of its scores, so that it was changed or cut off")
     return baseline
 

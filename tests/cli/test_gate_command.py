@@ -149,11 +149,13 @@ def test_junit_of_an_internal_error_replaces_an_earlier_one_by_an_error(folder, 
 
 def test_text_of_users_cannot_break_junit_annotations_or_markdown(folder, capsys):
     XSD.assertValid(etree.fromstring(to_junit(None, "a<b> & \x00 \x1b ]]>")).getroottree())
-    name = "50%\n::error::x<img>.run"
+    name = "50%\n::error::x<img>\x1b[2J.run"
     (folder / name).write_text((folder / "bad.run").read_text())
     assert main(["gate", "qrels.txt", "main.run", name, "-M", "mrr", "--format", "github"]) == 1
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("::error title=goldrank%3A worse::50%25%0A::error::x<img> is worse than main")
+    assert line.startswith("::error title=goldrank%3A worse::50%25%0A::error::x<img>\\x1b[2J is worse than main")
+    assert main(["gate", "qrels.txt", "main.run", name, "-M", "mrr"]) == 1
+    assert "\n::error::" not in capsys.readouterr().out
     assert main(["gate", "qrels.txt", "main.run", name, "-M", "mrr", "--format", "markdown"]) == 1
     assert "<img>" not in capsys.readouterr().out.split("<details>")[0]
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from goldrank.baselines import Baseline
 from goldrank.errors import counts
-from goldrank.escaping import escape_line
+from goldrank.escaping import escape_line, escape_text
 from goldrank.gating import Answer, Check, GateResult, Threshold
 from goldrank.metrics import Metric
 from goldrank.reporting.text import formatting, results
@@ -31,7 +31,8 @@ def view(result: GateResult | Baseline) -> View:
         lambda: as_json(result),
         lambda: _rows(result),
         lambda: _grids(result),
-        lambda: [results.warning_lines(result.warnings), sentence(result)],
+        # A name with a line break must not begin a line, which a workflow would take for a command.
+        lambda: [results.warning_lines(result.warnings), escape_line(sentence(result))],
         schema="gate",
     )
 
@@ -212,7 +213,7 @@ def _data(text: str) -> str:
     >>> _data("50%\\nof it")
     '50%25%0Aof it'
     """
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escape_text(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:
