@@ -113,7 +113,7 @@ def test_csv_markdown_and_latex_hold_the_same_results(built, capsys):
 
 def test_queries_come_from_a_file_and_results_go_to_a_run(built, persons, capsys):
     (persons / "queries.tsv").write_text("".join(f"{name}\t{text}\n" for text, name in QUESTIONS.items()))
-    code, out = run(capsys, "search", built, "--query-file", "queries.tsv", "-k", "5", "--run", "found.run")
+    code, out = run(capsys, "search", built, "--queries", "queries.tsv", "-k", "5", "--run", "found.run")
     assert (code, out) == (0, "")
     found = Run.read("found.run")
     assert [max(found[query], key=found[query].get) for query in found] == list(QUESTIONS.values())
@@ -176,7 +176,7 @@ WRONG = {
         "encoded by .*would be by .*dim=64",
     ),
     "no query": (["search", "ix"], "from the command line or from a file"),
-    "query and file": (["search", "ix", "x", "--query-file", "persons.jsonl"], "from the command line or from a file"),
+    "query and file": (["search", "ix", "x", "--queries", "persons.jsonl"], "from the command line or from a file"),
     "empty query": (["search", "ix", " "], "query 1 is empty"),
     "no such index": (["search", "iy", "x"], "iy: there is no such folder"),
     "k of 0": (["search", "ix", "x", "-k", "0"], "k is 0"),

@@ -19,7 +19,7 @@ _EXAMPLES = """\
   goldrank index build corpus.jsonl -m wordllama -o persons.index
   goldrank index build beir/scifact -m wordllama --factory HNSW32 -o scifact.index
   goldrank index search persons.index "who discovered radium?" -k 3
-  goldrank index search scifact.index --query-file queries.jsonl -k 100 --run scifact.run
+  goldrank index search scifact.index --queries queries.jsonl -k 100 --run scifact.run
   goldrank index info scifact.index --verify
   goldrank index search index.bin "who discovered radium?" -m st:BAAI/bge-base-en-v1.5 --ids ids.txt
   goldrank index drop "pgvector:postgresql://me@localhost/db?table=scifact"
@@ -46,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
         action.add_argument("index", metavar="INDEX", help="an index folder, or a file of faiss.write_index")
     search.add_argument("query", metavar="QUERY", nargs="*", help="texts to search for")
     search.add_argument(
-        "--query-file", metavar="FILE", help="file of queries with ids, in the formats of DATA; - for standard input"
+        "--queries", metavar="FILE", help="file of queries with ids, in the formats of DATA; - for standard input"
     )
     search.add_argument("-k", type=int, default=3, metavar="K", help="results per query (default 3)")
     search.add_argument(
@@ -116,17 +116,15 @@ def _queries(args: argparse.Namespace) -> dict[str, str]:
     """Return the queries by id: those of the file, or those of the command line, numbered from 1."""
     from goldrank.data.texts import read_texts
 
-    if bool(args.query) == bool(args.query_file):
-        raise InputError(
-            "queries come from the command line or from a file", remedy='give "a query" or --query-file FILE'
-        )
-    if args.query_file:
-        read = read_texts(args.query_file)
+    if bool(args.query) == bool(args.queries):
+        raise InputError("queries come from the command line or from a file", remedy='give "a query" or --queries FILE')
+    if args.queries:
+        read = read_texts(args.queries)
         queries = dict(zip(read.ids, read.texts, strict=True))
     else:
         queries = {str(number): query for number, query in enumerate(args.query, 1)}
     if empty := [name for name, query in queries.items() if not query.strip()]:
-        raise InputError(f"query {empty[0]} is empty", where=args.query_file, remedy="write a text to search for")
+        raise InputError(f"query {empty[0]} is empty", where=args.queries, remedy="write a text to search for")
     return queries
 
 
