@@ -15,7 +15,7 @@ LAYERS = [
     "redaction", "escaping", "terminal", "errors", "presentation", "progress", "units", "specs", "registry", "schemas",
     "engines", "native", "io", "data", "ordering", "hits", "fusion", "encoders", "vectors", "index", "metrics",
     "stats", "data_warnings", "scoring", "comparing", "slices", "gating", "baselines", "store", "tasks", "masked",
-    "runs", "planning", "analysis", "reporting", "web", "cli", "pytest_plugin", "evaluation",
+    "runs", "planning", "analysis", "judging", "reporting", "web", "cli", "pytest_plugin", "evaluation",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The connection to a store's database, SQLite or PostgreSQL: transactions, and errors as sentences."""
+"""The connection to the database of a store or a judging project: transactions, and errors as sentences."""
 
 from __future__ import annotations
 
@@ -17,29 +17,38 @@ from goldrank.errors import GoldrankError, InputError, MissingExtraError, reason
 _WAIT_SECONDS = 60
 # An arbitrary number that nothing else on the server is likely to lock.
 _SETUP_LOCK = 0x60_1D_2A_4B
-# Words of a driver's message, what they mean for the store, and the remedy.
+# Words of a driver's message, what they mean, and the remedy; {kind} is what the database holds, {other} how to name
+# another one.
 _FAULTS = (
-    (("not a database",), "this is not a goldrank store", "name another with --store"),
+    (("not a database",), "this is not a goldrank {kind}", "name {other}"),
     (
         ("malformed", "could not decode", "no such ", "duplicate column"),
         "the database is damaged",
-        "restore a copy, or name another store with --store",
+        "restore a copy, or name {other}",
     ),
     (
         ("readonly", "read-only", "permission denied"),
-        "the store is not writable",
-        "change its permissions, or name another with --store",
+        "the {kind} is not writable",
+        "change its permissions, or name {other}",
     ),
-    (("unable to open",), "the store cannot be opened", "check the folder and its permissions"),
-    (("locked",), "another process keeps the store busy", "wait for it to end and try again"),
+    (("unable to open",), "the {kind} cannot be opened", "check the folder and its permissions"),
+    (("locked",), "another process keeps the {kind} busy", "wait for it to end and try again"),
 )
 
 
 class Database:
-    """A database with a new connection for each transaction, so that processes may fork and nothing stays open."""
+    """A database with a new connection for each transaction, so that processes may fork and nothing stays open.
 
-    def __init__(self, url: URL, where: str) -> None:
+    Args:
+        url: The address of the database.
+        where: Its name in messages.
+        kind: What it holds, for messages.
+        other: How the user names another one, for messages.
+    """
+
+    def __init__(self, url: URL, where: str, *, kind: str = "store", other: str = "another store with --store") -> None:
         self.where = where
+        self.kind, self.other = kind, other
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.file = Path(url.database or "") if self.is_sqlite else None
         self._engine = _sqlite_engine(url) if self.is_sqlite else _postgresql_engine(url)
@@ -78,7 +87,8 @@ class Database:
         reason = reason_of(error.orig or error)
         for words, what, remedy in _FAULTS:
             if any(word in reason.lower() for word in words):
-                return InputError(f"{what} ({reason})", where=self.where, remedy=remedy)
+                names = {"kind": self.kind, "other": self.other}
+                return InputError(f"{what.format(**names)} ({reason})", where=self.where, remedy=remedy.format(**names))
         if not self.is_sqlite and isinstance(error, (OperationalError, InterfaceError)):
             return InputError(
                 f"the database cannot be reached ({reason})",
@@ -105,6 +115,8 @@ def _sqlite_engine(url: URL) -> Engine:
         # Refused while another process uses the file, or if it is read-only; its journal mode is safe too.
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
+        # What was committed survives a power failure, too, whatever the default of this build of SQLite is.
+        connection.execute("PRAGMA synchronous = FULL")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

@@ -1,0 +1,168 @@
+"""Plans: which items are judged, in which order, and with which probability they were drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from goldrank.errors import InputError
+from goldrank.judging.pools import Pool, PooledItem
+
+DESIGNS = {
+    "queries": "whole pools of queries in random order",
+    "items": "a random sample of the pool of every query, stratified by rank",
+    "active": "queries drawn by `goldrank judge next`",
+}
+STRATA = (5, 10, 20, 50, 100, 200, 500)
+"""The strata of the design "items" end at these best ranks."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is judged together: items of one query."""
+
+    position: int
+    """The position in the order of judging, from 0."""
+    query: str
+    items: tuple[str, ...]
+    """In the order in which they are shown, which is random and does not depend on the systems."""
+    probability: float
+    """Of drawing this query at this position, given the units before it; NaN if it was chosen by hand."""
+    inclusion: tuple[float, ...]
+    """The probability of drawing each item within the unit; 1.0 unless items are sampled."""
+    judges: int = 1
+    """How many people judge it; two allow to compute their agreement."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The units in the order of judging."""
+
+    design: str
+    """One of `DESIGNS`."""
+    seed: int
+    units: tuple[Unit, ...]
+
+    @property
+    def labels(self) -> int:
+        """The number of labels that the plan asks for."""
+        return sum(len(unit.items) * unit.judges for unit in self.units)
+
+
+def plan_queries(pool: Pool, *, budget: int | None = None, seed: int = 0, double: float = 0.1) -> Plan:
+    """Return a plan that judges the whole pools of queries in random order.
+
+    The number of queries is chosen from the mean size of the pools before their order is drawn: a number that depends
+    on the sizes of the drawn pools would favour queries with small ones.
+
+    Args:
+        pool: The pool.
+        budget: About how many labels are planned; None for all.
+        seed: Of the order.
+        double: The share of the queries that a second judge judges, too.
+    """
+    _check(budget, double)
+    queries = list(pool.items)
+    count = len(queries)
+    if budget is not None:
+        share = (1 + double) * len(pool) / max(1, len(queries))
+        count = min(count, max(1, math.floor(budget / share))) if share else count
+    return Plan("queries", seed, tuple(query_units(pool, seed=seed, double=double)[:count]))
+
+
+def query_units(pool: Pool, *, seed: int, double: float) -> list[Unit]:
+    """Return the units of all queries in random order; a plan is the beginning of them."""
+    queries = list(pool.items)
+    order = np.random.default_rng([seed, 0]).permutation(len(queries)).tolist()
+    units = []
+    for position, number in enumerate(order):
+        items = shuffled(pool.ids(queries[number]), seed, number)
+        units.append(
+            Unit(
+                position,
+                queries[number],
+                items,
+                1 / (len(queries) - position),
+                (1.0,) * len(items),
+                _judges(position, double),
+            )
+        )
+    return units
+
+
+def plan_items(pool: Pool, *, budget: int, seed: int = 0, double: float = 0.1) -> Plan:
+    """Return a plan that judges a random sample of the pool of every query, in random order of queries.
+
+    The pool of a query is divided into strata by the best rank of the items in any system. The expected share of a
+    stratum that is drawn is proportional to the mean of 1/log2(1 + best rank) of its items, up to 1: the items at the
+    top decide most metrics. Within a stratum, items are drawn without replacement.
+
+    Args:
+        pool: The pool.
+        budget: About how many labels are planned.
+        seed: Of the sample and the order.
+        double: The share of the queries that a second judge judges, too.
+    """
+    _check(budget, double)
+    queries = list(pool.items)
+    strata = {query: _strata(pool.items[query]) for query in queries}
+    rate = _rate([stratum for query in queries for stratum in strata[query]], budget / (1 + double))
+    rng = np.random.default_rng([seed, 0])
+    units = []
+    for position, number in enumerate(rng.permutation(len(queries)).tolist()):
+        query, inclusion = queries[number], {}
+        for stratum in strata[query]:
+            expected = min(len(stratum), rate * _weight(stratum))
+            # A whole number with that mean, so that every item is drawn with exactly the probability stated.
+            size = math.floor(expected) + int(rng.random() < expected - math.floor(expected))
+            for at in rng.choice(len(stratum), size, replace=False).tolist():
+                inclusion[stratum[at].item] = expected / len(stratum)
+        items = shuffled(list(inclusion), seed, number)
+        shares = tuple(inclusion[item] for item in items)
+        units.append(Unit(position, query, items, 1 / (len(queries) - position), shares, _judges(position, double)))
+    return Plan("items", seed, tuple(units))
+
+
+def shuffled(items: Sequence[str], seed: int, number: int) -> tuple[str, ...]:
+    """Return the items in a random order that depends on nothing but their set, the seed and a number."""
+    rng = np.random.default_rng([seed, 1, number])
+    return tuple(rng.permutation(np.array(sorted(items), object)).tolist())
+
+
+def _check(budget: int | None, double: float) -> None:
+    if budget is not None and budget < 1:
+        raise InputError(f"the budget is {budget} labels", remedy="give a number of labels from 1 up")
+    if not 0 <= double <= 1:
+        raise InputError(f"the share for a second judge is {double:g}", remedy="give a number from 0 to 1")
+
+
+def _judges(position: int, double: float) -> int:
+    """Return how many people judge the unit at a position: two for an evenly spread share, the first among them."""
+    return 1 + (math.ceil(round((position + 1) * double, 9)) > math.ceil(round(position * double, 9)))
+
+
+def _strata(items: Sequence[PooledItem]) -> list[list[PooledItem]]:
+    strata: dict[int, list[PooledItem]] = {}
+    for entry in items:
+        strata.setdefault(sum(entry.best_rank > end for end in STRATA), []).append(entry)
+    return [strata[number] for number in sorted(strata)]
+
+
+def _weight(stratum: Sequence[PooledItem]) -> float:
+    return sum(1 / math.log2(1 + entry.best_rank) for entry in stratum)
+
+
+def _rate(strata: Sequence[Sequence[PooledItem]], budget: float) -> float:
+    """Return the factor of the weights at which *budget* items are expected."""
+    weights, sizes = np.array([_weight(stratum) for stratum in strata]), np.array([len(stratum) for stratum in strata])
+    if sizes.sum() <= budget:
+        return math.inf
+    # The expected number grows with the rate and is linear between the rates at which a stratum is used up.
+    limits = np.sort(sizes / weights)
+    totals = [float(np.minimum(sizes, limit * weights).sum()) for limit in limits]
+    last = int(np.searchsorted(totals, budget))
+    full = sizes / weights < limits[last]
+    return float((budget - sizes[full].sum()) / weights[~full].sum())
