@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldrank.errors import InputError
-from goldrank.judging.pools import Pool, PooledItem
+from goldrank.judging.pools import Pool, PooledItem, next_items
 
 DESIGNS = {
     "queries": "whole pools of queries in random order",
@@ -35,6 +35,8 @@ class Unit:
     """The probability of drawing each item within the unit; 1.0 unless items are sampled."""
     judges: int = 1
     """How many people judge it; two allow to compute their agreement."""
+    grows: bool = False
+    """Whether items are added to it, which depend on the labels of those before (`next_items`)."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,14 @@ class Plan:
     seed: int
     units: tuple[Unit, ...]
 
-    @property
-    def labels(self) -> int:
-        """The number of labels that the plan asks for."""
-        return sum(len(unit.items) * unit.judges for unit in self.units)
+    def labels(self, pool: Pool) -> int:
+        """Return the number of labels that the plan asks for."""
+        return sum(unit_labels(unit, pool) for unit in self.units)
+
+
+def unit_labels(unit: Unit, pool: Pool) -> int:
+    """Return how many labels a unit asks for in the end; a pool that depends on the labels adds items to its units."""
+    return unit.judges * (max(len(unit.items), pool.target(unit.query)) if unit.grows else len(unit.items))
 
 
 def plan_queries(pool: Pool, *, budget: int | None = None, seed: int = 0, double: float = 0.1) -> Plan:
@@ -68,9 +74,13 @@ def plan_queries(pool: Pool, *, budget: int | None = None, seed: int = 0, double
     queries = list(pool.items)
     count = len(queries)
     if budget is not None:
-        share = (1 + double) * len(pool) / max(1, len(queries))
-        count = min(count, max(1, math.floor(budget / share))) if share else count
+        count = min(count, max(1, affordable(budget, sum(map(pool.target, queries)) / max(1, count), double)))
     return Plan("queries", seed, tuple(query_units(pool, seed=seed, double=double)[:count]))
+
+
+def affordable(budget: int, size: float, double: float) -> int:
+    """Return for how many queries the labels suffice, if each has *size* items on average."""
+    return math.floor(round(budget / max(1e-9, (1 + double) * size), 6))
 
 
 def query_units(pool: Pool, *, seed: int, double: float) -> list[Unit]:
@@ -79,17 +89,10 @@ def query_units(pool: Pool, *, seed: int, double: float) -> list[Unit]:
     order = np.random.default_rng([seed, 0]).permutation(len(queries)).tolist()
     units = []
     for position, number in enumerate(order):
-        items = shuffled(pool.ids(queries[number]), seed, number)
-        units.append(
-            Unit(
-                position,
-                queries[number],
-                items,
-                1 / (len(queries) - position),
-                (1.0,) * len(items),
-                _judges(position, double),
-            )
-        )
+        query = queries[number]
+        items = shuffled(next_items(pool, query, {}), seed, number)
+        chance, judges = 1 / (len(queries) - position), _judges(position, double)
+        units.append(Unit(position, query, items, chance, (1.0,) * len(items), judges, pool.size is not None))
     return units
 
 
@@ -107,6 +110,11 @@ def plan_items(pool: Pool, *, budget: int, seed: int = 0, double: float = 0.1) -
         double: The share of the queries that a second judge judges, too.
     """
     _check(budget, double)
+    if pool.size is not None:
+        raise InputError(
+            f"items cannot be sampled from a pool by {pool.method}, which chooses them by their labels",
+            remedy="pool by depth, or sample queries",
+        )
     queries = list(pool.items)
     strata = {query: _strata(pool.items[query]) for query in queries}
     rate = _rate([stratum for query in queries for stratum in strata[query]], budget / (1 + double))

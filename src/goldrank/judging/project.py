@@ -19,9 +19,9 @@ from goldrank.escaping import replace_surrogates
 from goldrank.hits import Run
 from goldrank.io.files import PathLike
 from goldrank.io.private_files import make_private_folder
-from goldrank.judging.labels import GradeScale, Label, ModelGrade, check_judge, timestamp
-from goldrank.judging.plans import Plan, Unit
-from goldrank.judging.pools import Pool, PooledItem
+from goldrank.judging.labels import GradeScale, Label, ModelGrade, by_query, check_judge, combine, timestamp
+from goldrank.judging.plans import Plan, Unit, shuffled
+from goldrank.judging.pools import Pool, PooledItem, next_items
 from goldrank.judging.tables import (
     ABOUT,
     CLAIMS,
@@ -130,7 +130,7 @@ class JudgingProject:
             "identity": os.urandom(8).hex(),
             "created": timestamp(),
             "scale": _dump(scale.names),
-            "pool": _dump({"method": pool.method, "depth": pool.depth, "systems": pool.systems}),
+            "pool": _dump({field: getattr(pool, field) for field in ("method", "depth", "systems", "size")}),
             "design": plan.design,
             "seed": plan.seed,
             "budget": budget,
@@ -227,7 +227,7 @@ class JudgingProject:
         with self._database.reading() as connection:
             rows = connection.execute(select(QUERIES.c.query, QUERIES.c.pooled).order_by(QUERIES.c.position)).all()
         items = {query: tuple(PooledItem(*entry) for entry in json.loads(pooled)) for query, pooled in rows}
-        return Pool(about["method"], about["depth"], tuple(about["systems"]), items)
+        return Pool(about["method"], about["depth"], tuple(about["systems"]), items, about["size"])
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -315,8 +315,29 @@ class JudgingProject:
         label = Label(query, item, grade, judge, "human", timestamp(), seconds)
         with self._database.writing() as connection:
             connection.execute(EVENTS.insert(), {"action": "label", **asdict(label)})
+            if self.pool.size is not None:
+                self._grow(connection, query)
             _renew(connection, judge, self._clock() + LEASE)
         return label
+
+    def _grow(self, connection: Connection, query: str) -> None:
+        """Add the next items to the unit of a query once all of its items are labelled."""
+        condition = (UNITS.c.query == query) & UNITS.c.grows
+        for unit in _units(connection, condition):
+            labels = [
+                label
+                for label in _current(_events(connection, EVENTS.c.query == query)).values()
+                if label.source == "human"
+            ]
+            grades = {
+                **dict.fromkeys((label.item for label in labels), None),
+                **by_query(combine(labels)).get(query, {}),
+            }
+            if all(item in grades for item in unit.items) and (wanted := next_items(self.pool, query, grades)):
+                seed = connection.execute(select(ABOUT.c.seed)).scalar_one()
+                items = (*unit.items, *shuffled(wanted, seed, len(unit.items)))
+                row = _unit_row(replace(unit, items=items, inclusion=(1.0,) * len(items)))
+                connection.execute(UNITS.update().where(UNITS.c.position == unit.position).values(**row))
 
     def undo(self, judge: str) -> Label | None:
         """Take back the judge's last label and return it; None if there is none. Both stay in the history."""
@@ -482,11 +503,12 @@ def _unit_row(unit: Unit) -> dict[str, Any]:
         "inclusion": json.dumps(unit.inclusion),
         "probability": None if math.isnan(unit.probability) else unit.probability,
         "judges": unit.judges,
+        "grows": unit.grows,
     }
 
 
-def _units(connection: Connection) -> list[Unit]:
-    rows = connection.execute(select(UNITS).order_by(UNITS.c.position))
+def _units(connection: Connection, *conditions: Any) -> list[Unit]:
+    rows = connection.execute(select(UNITS).where(*conditions).order_by(UNITS.c.position))
     return [
         Unit(
             row.position,
@@ -495,6 +517,7 @@ def _units(connection: Connection) -> list[Unit]:
             math.nan if row.probability is None else row.probability,
             tuple(json.loads(row.inclusion)),
             row.judges,
+            row.grows,
         )
         for row in rows
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Float, Index, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, MetaData, String, Table, Text
 
 VERSION = 1
 METADATA = MetaData()
@@ -16,7 +16,7 @@ ABOUT = Table(
     Column("created", String(40), nullable=False),
     # Names of the grades, as JSON.
     Column("scale", Text, nullable=False),
-    # Method, depth and systems of the pool, as JSON.
+    # Method, depth, systems and size of the pool, as JSON.
     Column("pool", Text, nullable=False),
     Column("design", Text, nullable=False),
     Column("seed", Integer, nullable=False),
@@ -61,6 +61,7 @@ UNITS = Table(
     # NULL if the unit was chosen by hand.
     Column("probability", Float),
     Column("judges", Integer, nullable=False),
+    Column("grows", Boolean, nullable=False),
 )
 
 CLAIMS = Table(
