@@ -41,7 +41,7 @@ def test_every_layer_imports_only_from_layers_before_it():
         if layer in ("__init__", "__main__"):
             continue
         assert layer in LAYERS, f"{layer} has no place in the order of the layers"
-        if path == ROOT / "masked" / "__init__.py":
+        if path in (ROOT / "masked" / "__init__.py", ROOT / "judging" / "__init__.py"):
             continue  # public names, loaded when first used
         for module in imports(path):
             other = layer_of(module)

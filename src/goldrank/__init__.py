@@ -6,7 +6,7 @@ The names below are loaded when first used, so that importing the package costs 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goldrank import masked
+    from goldrank import judging, masked
     from goldrank.analysis.across import AcrossComparison, compare_across
     from goldrank.analysis.audit import Audit, audit
     from goldrank.analysis.explanation import Explanation, explain
@@ -126,6 +126,7 @@ __all__ = [
     "exact_hits",
     "explain",
     "gate",
+    "judging",
     "load_data",
     "load_model",
     "load_schema",
@@ -151,8 +152,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             value = globals()[name] = getattr(import_module(home), name)
             return value
-    if name == "masked":
-        return import_module("goldrank.masked")
+    if name in ("judging", "masked"):
+        return import_module(f"goldrank.{name}")
     raise AttributeError(f"module 'goldrank' has no attribute {name!r}")
 
 

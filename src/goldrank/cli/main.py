@@ -31,6 +31,7 @@ COMMANDS = {
     "index": "build, search and describe an index of texts",
     "sensitivity": "measure how scores depend on similarity and transform",
     "audit": "measure the effect of an approximate index on the metric",
+    "judge": "make gold where there is none: pool the results of systems, and judge them",
     "plan": "estimate time, memory, network and storage of a job",
     "masked": "evaluate how well models name the person behind a mask",
     "report": "write a report of stored runs that opens offline",

@@ -1,1 +1,54 @@
-"""Judging: pool the results of several systems, collect relevance labels, and estimate scores from them."""
+"""Judging: pool the results of several systems, collect relevance labels, and estimate scores from them.
+
+The names below are public, as ``goldrank.judging.start`` and so on; they are loaded when first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from goldrank.judging.exports import export
+    from goldrank.judging.imports import Import, import_labels
+    from goldrank.judging.labels import GradeScale, Label, ModelGrade
+    from goldrank.judging.plans import Plan, Unit
+    from goldrank.judging.pools import Pool, PooledItem
+    from goldrank.judging.progress import JudgingStatus, status
+    from goldrank.judging.project import JudgingProject, open_project
+    from goldrank.judging.starting import start
+
+_HOMES = {
+    "exports": ("export",),
+    "imports": ("Import", "import_labels"),
+    "labels": ("GradeScale", "Label", "ModelGrade"),
+    "plans": ("Plan", "Unit"),
+    "progress": ("JudgingStatus", "status"),
+    "pools": ("Pool", "PooledItem"),
+    "project": ("JudgingProject", "open_project"),
+    "starting": ("start",),
+}
+
+__all__ = [
+    "GradeScale",
+    "Import",
+    "JudgingProject",
+    "JudgingStatus",
+    "Label",
+    "ModelGrade",
+    "Plan",
+    "Pool",
+    "PooledItem",
+    "Unit",
+    "export",
+    "import_labels",
+    "open_project",
+    "start",
+    "status",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"goldrank.judging.{home}"), name)
+    raise AttributeError(f"module 'goldrank.judging' has no attribute {name!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.judging.pools import Pool, PooledItem, next_items
 
 DESIGNS = {
@@ -16,6 +16,8 @@ DESIGNS = {
     "items": "a random sample of the pool of every query, stratified by rank",
     "active": "queries drawn by `goldrank judge next`",
 }
+FEW_QUERIES = 30
+"""With fewer judged queries, intervals are wide, and their coverage is not reliable for skewed metrics."""
 STRATA = (5, 10, 20, 50, 100, 200, 500)
 """The strata of the design "items" end at these best ranks."""
 
@@ -74,13 +76,18 @@ def plan_queries(pool: Pool, *, budget: int | None = None, seed: int = 0, double
     queries = list(pool.items)
     count = len(queries)
     if budget is not None:
-        count = min(count, max(1, affordable(budget, sum(map(pool.target, queries)) / max(1, count), double)))
+        count = min(count, max(1, affordable(budget, _mean_target(pool), double)))
     return Plan("queries", seed, tuple(query_units(pool, seed=seed, double=double)[:count]))
 
 
 def affordable(budget: int, size: float, double: float) -> int:
-    """Return for how many queries the labels suffice, if each has *size* items on average."""
-    return math.floor(round(budget / max(1e-9, (1 + double) * size), 6))
+    """Return for how many queries the labels suffice, if each has *size* items on average.
+
+    >>> affordable(200, 20.0, 0.1), affordable(100, 20.0, 0.0)
+    (9, 5)
+    """
+    pools = math.floor(round(budget / max(size, 1e-9), 6))
+    return max((count for count in range(pools + 1) if count + math.ceil(round(count * double, 9)) <= pools), default=0)
 
 
 def query_units(pool: Pool, *, seed: int, double: float) -> list[Unit]:
@@ -174,3 +181,43 @@ def _rate(strata: Sequence[Sequence[PooledItem]], budget: float) -> float:
     last = int(np.searchsorted(totals, budget))
     full = sizes / weights < limits[last]
     return float((budget - sizes[full].sum()) / weights[~full].sum())
+
+
+def advise(pool: Pool, plan: Plan, budget: int | None, double: float) -> list[str]:
+    """Return what the user should know about the plan before labels are spent on it, one sentence each."""
+    total = len(pool.items)
+    advice = []
+    if len(pool.systems) == 1:
+        advice.append(
+            "The pool comes from one system: items that only other systems find are not judged, so that it can be "
+            "compared with no other."
+        )
+    if plan.design != "queries" or budget is None or len(plan.units) >= min(FEW_QUERIES, total):
+        if total < FEW_QUERIES:
+            advice.append(
+                f"There are only {counts(total, 'query', 'queries')}: intervals for queries like these are wide."
+            )
+        return advice
+    size = _mean_target(pool)
+    enough = min(FEW_QUERIES, total)
+    sentence = (
+        f"{budget} labels suffice for {len(plan.units)} of {total} queries ({size:.1f} items each); with fewer than "
+        f"{enough}, intervals are wide."
+    )
+    by_depth = {depth: affordable(budget, _mean_size(pool, depth), double) for depth in range(1, pool.depth)}
+    deepest = max((depth for depth, count in by_depth.items() if count >= enough), default=None)
+    needed = math.ceil(size * (enough + math.ceil(round(enough * double, 9))))
+    if pool.size is not None:
+        if smaller := budget // (enough + math.ceil(round(enough * double, 9))):
+            sentence += f" --pool-size {smaller} judges {enough}."
+    elif deepest is not None:
+        sentence += f" --depth {deepest} judges {min(total, by_depth[deepest])}."
+    return [*advice, f"{sentence} At this depth, {enough} need --budget {needed}."]
+
+
+def _mean_target(pool: Pool) -> float:
+    return sum(map(pool.target, pool.items)) / max(1, len(pool.items))
+
+
+def _mean_size(pool: Pool, depth: int) -> float:
+    return sum(entry.best_rank <= depth for items in pool.items.values() for entry in items) / len(pool.items)

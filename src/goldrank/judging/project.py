@@ -37,6 +37,8 @@ from goldrank.judging.tables import (
 from goldrank.store.database import Database
 from goldrank.store.tables import dump_run, load_run
 
+FOLDER = "judging"
+"""The folder of a project unless another is named."""
 FILE = "judging.sqlite"
 LEASE = 1800.0
 """Seconds after which another judge may take over a unit whose judge has added no label to it."""
@@ -308,7 +310,7 @@ class JudgingProject:
             InputError: The pair is not in the pool, or the grade is not on the scale.
         """
         judge, grade = check_judge(judge), self.scale.check(grade)
-        if (query, item) not in self._pairs:
+        if (query, item) not in self.pairs:
             raise InputError(f"{shorten(item)} is not in the pool of query {shorten(query)}", where=str(self.folder))
         if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
             raise InputError(f"the time {seconds} is not a number of seconds", remedy="give a number from 0 up")
@@ -411,7 +413,7 @@ class JudgingProject:
         rows = [{**asdict(grade), "answer": replace_surrogates(grade.answer)} for grade in grades]
         for row in rows:
             self.scale.check(row["grade"], row["judge"])
-            if (row["query"], row["item"]) not in self._pairs:
+            if (row["query"], row["item"]) not in self.pairs:
                 raise InputError(f"{shorten(row['item'])} is not in the pool of query {shorten(row['query'])}")
         with self._database.writing() as connection:
             _insert(connection, MODEL_GRADES, rows)
@@ -463,8 +465,14 @@ class JudgingProject:
                 connection.execute(ABOUT.update().values(**changes))
 
     @cached_property
-    def _pairs(self) -> frozenset[tuple[str, str]]:
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """All pairs of a query and an item of the pool."""
         return frozenset((query, entry.item) for query, pooled in self.pool.items.items() for entry in pooled)
+
+
+def open_project(folder: PathLike = FOLDER) -> JudgingProject:
+    """Open the judging project in *folder*."""
+    return JudgingProject.open(folder)
 
 
 def _database(folder: Path) -> Database:

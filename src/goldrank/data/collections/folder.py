@@ -60,14 +60,7 @@ def read(path: PathLike, split: str | None = None, questions: object = None) -> 
         raise _without_questions(folder, files)
     # A fault in the columns of the table is reported before thousands of files are read.
     table = QuestionTable.open(questions)
-    files.other = [name for name in files.other if not _is_same(folder / name, table.written)]
-    documents = _documents(files, str(path))
-    if not len(documents):
-        raise InputError(
-            f"the folder holds no readable document ({'; '.join(files.remarks()) or 'it is empty'})",
-            where=str(path),
-            remedy=f"put files into it whose names end in {', '.join(SUFFIXES)}",
-        )
+    documents = _read_files(files, folder, str(path), table.written)
     judged = read_questions(table, folder, documents.ids, files.left_out)
     return Collection(
         name=folder.resolve().name,
@@ -79,6 +72,31 @@ def read(path: PathLike, split: str | None = None, questions: object = None) -> 
         remarks=[*files.remarks(), *judged.remarks],
         readings=(judged.reading,),
     )
+
+
+def read_documents(path: PathLike, without: PathLike = "") -> tuple[Documents, list[str]]:
+    """Return the documents of a folder, and what was left out or repaired.
+
+    Args:
+        path: The folder.
+        without: A file that is no document, although it may be in the folder.
+    """
+    folder = Path(path).expanduser()
+    files = _find_files(folder)
+    return _read_files(files, folder, str(path), str(without)), files.remarks()
+
+
+def _read_files(files: _Files, folder: Path, source: str, without: str) -> Documents:
+    files.other = [name for name in files.other if not _is_same(folder / name, without)]
+    files.paths = {name: place for name, place in files.paths.items() if not _is_same(place, without)}
+    documents = _documents(files, source)
+    if not len(documents):
+        raise InputError(
+            f"the folder holds no readable document ({'; '.join(files.remarks()) or 'it is empty'})",
+            where=source,
+            remedy=f"put files into it whose names end in {', '.join(SUFFIXES)}",
+        )
+    return documents
 
 
 @dataclass

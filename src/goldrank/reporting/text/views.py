@@ -118,6 +118,7 @@ _MODULES = {
     "Gold": "rows",
     "Hits": "rows",
     "IndexFolder": "index",
+    "JudgingStatus": "judging",
     "Leaderboard": "leaderboards",
     "Leaderboards": "leaderboards",
     "MaskedPredictions": "masked",

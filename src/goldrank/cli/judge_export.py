@@ -1,0 +1,46 @@
+"""`goldrank judge export`: write the labels of a project as qrels or JSON Lines."""
+
+from __future__ import annotations
+
+import argparse
+
+from goldrank.cli import options, printing
+from goldrank.cli.judge_options import add_folder, open_project
+from goldrank.errors import counts
+from goldrank.judging.exports import FORMATS
+from goldrank.judging.labels import SOURCES
+
+EXAMPLES = """\
+  goldrank judge export -o qrels.txt
+  goldrank judge export my-judging -o labels.jsonl --format jsonl --source human imported
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the action."""
+    add_folder(parser)
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write (default: standard output)")
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
+    parser.add_argument("--format", choices=tuple(FORMATS), default="trec", help=f"{meanings} (default trec)")
+    sources = "; ".join(f"{name}: {meaning}" for name, meaning in SOURCES.items())
+    parser.add_argument(
+        "--source", nargs="+", choices=tuple(SOURCES), default=["human"], help=f"{sources} (default human)"
+    )
+    parser.add_argument("--judge", metavar="NAME", help="only labels of this person, or grades of this model judge")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file."""
+    from goldrank.judging.exports import export
+
+    options.refuse_unwritable(args)
+    project = open_project(args)
+    written = export(project, args.output, args.format, sources=args.source, judge=args.judge)
+    if args.output != "-":
+        printing.remark(f"{args.output}: {counts(written, 'line')}")
+    plan, pool = project.plan, project.pool
+    if args.format != "jsonl" and (plan.design == "items" or len(project.complete_units()) < len(pool.items)):
+        printing.remark(
+            "note: not all of the pool is judged; scores on these qrels alone have no valid intervals for all queries"
+        )
+    return 0

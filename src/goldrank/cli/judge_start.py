@@ -1,0 +1,105 @@
+"""`goldrank judge start`: rank, pool the results of all systems, and plan what is judged."""
+
+from __future__ import annotations
+
+import argparse
+
+from goldrank.cli import options, printing
+from goldrank.data.chunking import CHUNKINGS
+from goldrank.judging.labels import GradeScale
+from goldrank.judging.pools import POOLINGS
+from goldrank.judging.project import FOLDER, JudgingProject
+
+EXAMPLES = """\
+  goldrank judge start ./docs --queries queries.txt -m bm25 wordllama "fuse:rrf(bm25,wordllama)"
+  goldrank judge start ./docs --queries queries.csv -m bm25 wordllama --depth 10 --budget 400
+  goldrank judge start questions -m bm25 wordllama --grades no partly yes --folder my-judging
+  goldrank judge start ./docs --queries queries.txt -m bm25 wordllama --pooling mtf --pool-size 15
+"""
+_SAMPLES = {
+    "queries": "the whole pools of queries in random order (default)",
+    "items": "a random sample of the pool of every query, stratified by rank",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the action."""
+    parser.add_argument(
+        "docs",
+        metavar="DOCS",
+        help="folder of documents, file of texts with ids, or task or collection whose gold is not used",
+    )
+    parser.add_argument(
+        "--queries",
+        metavar="FILE",
+        help="queries, one per line, or a table with a column such as query or question (default: the collection's)",
+    )
+    parser.add_argument(
+        "-m", "--model", dest="models", nargs="+", action="extend", required=True, metavar="MODEL",
+        help="systems whose results are pooled, two or more to compare them (see goldrank list models)",
+    )  # fmt: skip
+    options.add_label(parser, "a model")
+    parser.add_argument("--folder", default=FOLDER, metavar="FOLDER", help=f"where to store it (default {FOLDER})")
+    group = parser.add_argument_group("pool and plan")
+    group.add_argument(
+        "--depth", type=int, default=20, metavar="N", help="how many results of each system are pooled (default 20)"
+    )
+    group.add_argument("--pooling", choices=tuple(POOLINGS), default="depth", help=_meanings(POOLINGS))
+    group.add_argument(
+        "--pool-size", type=int, metavar="SIZE", help="items to judge of each query with mtf and adaptive (default N)"
+    )
+    group.add_argument("--budget", type=int, metavar="N", help="about how many labels to plan (default: all)")
+    group.add_argument("--sample", choices=tuple(_SAMPLES), default="queries", help=_meanings(_SAMPLES))
+    group.add_argument(
+        "--second-judge", type=float, default=0.1, metavar="SHARE",
+        help="share of the queries that a second judge judges, too, to measure agreement (default 0.1)",
+    )  # fmt: skip
+    group.add_argument(
+        "--grades", nargs="+", metavar="NAME", help="names of the grades from 0 up (default: four, as in UMBRELA)"
+    )
+    group.add_argument("--limit", type=int, metavar="N", help="use only N random queries")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random choices (default 0)")
+    ranking = parser.add_argument_group("ranking")
+    options.add_similarity(ranking, default=None)
+    chunkings = _meanings(CHUNKINGS)
+    ranking.add_argument("--chunk", metavar="CHUNKING", help=f"rank documents by their best chunk: {chunkings}")
+    options.add_format(parser, ("table", "json"))
+
+
+def _meanings(meanings: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+
+
+def run(args: argparse.Namespace) -> int:
+    """Create the project, or resume the one that is there."""
+    from goldrank.judging.progress import status
+    from goldrank.judging.starting import start
+    from goldrank.reporting.text.judging import started_view
+
+    labels = options.labels(args)
+    specs = [*args.models, *(spec for spec in labels.values() if spec not in args.models)]
+    for name, spec in labels.items():
+        printing.remark(f"{name} is {spec}")
+    existed = JudgingProject.exists(args.folder)
+    settings = {name: getattr(args, name) for name in ("similarity", "chunk", "limit")}
+    project = start(
+        args.docs,
+        args.queries,
+        options.labelled({spec: spec for spec in specs}, labels),
+        depth=args.depth,
+        pooling=args.pooling,
+        size=args.pool_size,
+        budget=args.budget,
+        sample=args.sample,
+        double=args.second_judge,
+        scale=GradeScale() if args.grades is None else GradeScale(tuple(args.grades)),
+        seed=args.seed,
+        folder=args.folder,
+        report=printing.remark,
+        **{name: value for name, value in settings.items() if value is not None},
+    )
+    for line in project.provenance["documents"]["remarks"]:
+        printing.remark(f"note: {line}.")
+    view = started_view(status(project), resumed=existed)
+    printing.show(view.render(args.format, printing.layout()))
+    return 0

@@ -1,0 +1,80 @@
+"""Write the labels of a judging project as qrels, or as JSON Lines with who gave them and when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import BinaryIO
+
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.hits import Gold
+from goldrank.io.files import PathLike, write_atomically
+from goldrank.judging.labels import SOURCES, Label, ModelGrade, by_query, combine
+from goldrank.judging.project import JudgingProject
+
+FORMATS = {
+    "trec": "qrels: query, 0, item, grade; of several judges the lower median",
+    "beir": "TSV of query-id, corpus-id and score, likewise",
+    "jsonl": "every label with judge, source, time and grade scale",
+}
+
+
+def export(
+    project: JudgingProject,
+    output: PathLike,
+    format: str = "trec",
+    *,
+    sources: Sequence[str] = ("human",),
+    judge: str | None = None,
+) -> int:
+    """Write labels to a file, atomically, and return how many lines it has.
+
+    Args:
+        project: The project.
+        output: The file; ``-`` is standard output.
+        format: One of `FORMATS`.
+        sources: The sources of the labels, as in `SOURCES`.
+        judge: Only the labels of this person, or the grades of this model judge.
+
+    Raises:
+        InputError: There are no such labels.
+    """
+    if format not in FORMATS:
+        raise unknown_name("format", format, FORMATS, f"one of {', '.join(FORMATS)}")
+    for source in sources:
+        if source not in SOURCES:
+            raise unknown_name("source of labels", source, SOURCES, f"one of {', '.join(SOURCES)}")
+    grades = project.model_grades(judge) if judge in project.model_judges() else None
+    labels = [label for label in project.labels(*sources) if judge in (None, label.judge)] if grades is None else []
+    rows: list[Label] | list[ModelGrade] = labels if grades is None else grades
+    if not rows:
+        known = [*dict.fromkeys(label.judge for label in project.labels()), *project.model_judges()]
+        whose = f" of {shorten(judge)}" if judge is not None else ""
+        raise InputError(
+            f"there are no labels{whose} with the source {' or '.join(sources)}",
+            where=str(project.folder),
+            remedy=f"there are labels of {', '.join(known)}" if known else "goldrank judge serve collects some",
+        )
+    if format == "jsonl":
+        lines = [_line(row, project.scale.names) for row in rows]
+        write_atomically(output, lambda stream: _write_lines(stream, lines))
+        return len(lines)
+    pairs = combine(labels) if grades is None else {row.pair: row.grade for row in grades if row.grade is not None}
+    if not pairs:
+        raise InputError("all of these labels say that the item cannot be judged", where=str(project.folder))
+    Gold(by_query(pairs)).write(output, format=format)
+    return len(pairs)
+
+
+def _line(row: Label | ModelGrade, scale: Sequence[str]) -> str:
+    content = asdict(row)
+    if isinstance(row, ModelGrade):
+        content["source"] = "model"
+    content["grade_name"] = None if row.grade is None else scale[row.grade]
+    content["scale"] = list(scale)
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _write_lines(stream: BinaryIO, lines: Sequence[str]) -> None:
+    stream.writelines(f"{line}\n".encode() for line in lines)

@@ -1,0 +1,157 @@
+"""How far a judging project is."""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from goldrank.errors import counts
+from goldrank.judging.labels import SOURCES, Label
+from goldrank.judging.plans import advise, unit_labels
+from goldrank.judging.project import FOLDER, JudgingProject
+from goldrank.presentation import Result
+
+
+@dataclass(frozen=True)
+class JudgeProgress:
+    """The labels of one judge."""
+
+    judge: str
+    source: str
+    labels: int
+    unclear: int
+    """How many of them say "cannot judge"."""
+    seconds: float | None
+    """The median time per label, if times are known."""
+
+
+@dataclass(frozen=True)
+class ModelJudgeProgress:
+    """The grades of one model judge."""
+
+    judge: str
+    grades: int
+    unparsed: int
+    """How many answers held no grade."""
+
+
+@dataclass(frozen=True, repr=False)
+class JudgingStatus(Result):
+    """How far a judging project is."""
+
+    folder: str
+    created: str
+    systems: tuple[str, ...]
+    pooling: str
+    depth: int
+    queries: int
+    pairs: int
+    """Pairs of a query and an item in the pool."""
+    design: str
+    budget: int | None
+    units: int
+    """Units of the plan; a unit is the items of one query that are judged together."""
+    complete: int
+    """Units that are completely labelled, in the order of the plan without a gap."""
+    planned: int
+    """Labels that the plan asks for."""
+    missing: int
+    """Labels of a first judge that are missing."""
+    missing_second: int
+    """Labels of a second judge that are missing."""
+    labels: dict[str, int]
+    """The number of labels by source."""
+    judges: tuple[JudgeProgress, ...]
+    model_judges: tuple[ModelJudgeProgress, ...]
+    advice: tuple[str, ...]
+    """What to know before more labels are spent."""
+
+    @property
+    def next_steps(self) -> dict[str, str]:
+        """The commands that continue, each with its purpose."""
+        steps = {}
+        if self.missing:
+            steps[command("serve", self.folder)] = f"judge: {counts(self.missing, 'label')} of a first judge missing"
+        elif self.missing_second:
+            missing = counts(self.missing_second, "label")
+            steps[command("serve", self.folder)] = f"let a second judge label a part, to measure agreement: {missing}"
+        if self.labels["human"]:
+            steps[command("export", self.folder, "-o", "qrels.txt")] = "write the labels as qrels"
+        return steps
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time that the missing labels will take, at the median speed of all people; None if it is not known."""
+        timed = [judge for judge in self.judges if judge.source == "human" and judge.seconds is not None]
+        if not timed:
+            return None
+        speed = statistics.median(judge.seconds for judge in timed if judge.seconds is not None)
+        return speed * (self.missing + self.missing_second)
+
+
+def command(action: str, folder: str, *arguments: str) -> str:
+    """Return a command of ``goldrank judge`` on a project, quoted for a shell.
+
+    >>> command("serve", "my project", "--judge", "Ann"), command("status", "judging")
+    ("goldrank judge serve 'my project' --judge Ann", 'goldrank judge status')
+    """
+    return shlex.join(["goldrank", "judge", action, *([] if folder == FOLDER else [folder]), *arguments])
+
+
+def advice_of(project: JudgingProject) -> list[str]:
+    """Return what the user should know about the plan of a project, one sentence each."""
+    double = project.provenance.get("start", {}).get("double", 0.0)
+    return advise(project.pool, project.plan, project.budget, double)
+
+
+def status(project: JudgingProject) -> JudgingStatus:
+    """Return how far a project is."""
+    pool, plan, labels = project.pool, project.plan, project.labels()
+    judged: dict[tuple[str, str], int] = {}
+    for label in labels:
+        if label.source == "human":
+            judged[label.pair] = judged.get(label.pair, 0) + 1
+    missing = missing_second = 0
+    for unit in plan.units:
+        given = [judged.get((unit.query, item), 0) for item in unit.items]
+        later = unit_labels(unit, pool) // unit.judges - len(unit.items)
+        missing += sum(not count for count in given) + later
+        missing_second += sum(max(0, unit.judges - max(1, count)) for count in given) + later * (unit.judges - 1)
+    return JudgingStatus(
+        folder=str(project.folder),
+        created=project.created,
+        systems=pool.systems,
+        pooling=pool.method,
+        depth=pool.depth,
+        queries=len(pool.items),
+        pairs=len(pool),
+        design=plan.design,
+        budget=project.budget,
+        units=len(plan.units),
+        complete=len(project.complete_units()),
+        planned=plan.labels(pool),
+        missing=missing,
+        missing_second=missing_second,
+        labels={source: sum(label.source == source for label in labels) for source in SOURCES},
+        judges=tuple(_progress(labels)),
+        model_judges=tuple(_model_progress(project)),
+        advice=tuple(advice_of(project)),
+    )
+
+
+def _progress(labels: Iterable[Label]) -> Iterable[JudgeProgress]:
+    by_judge: dict[tuple[str, str], list[Label]] = {}
+    for label in labels:
+        by_judge.setdefault((label.judge, label.source), []).append(label)
+    for (judge, source), given in by_judge.items():
+        times = [label.seconds for label in given if label.seconds is not None]
+        unclear = sum(label.grade is None for label in given)
+        yield JudgeProgress(judge, source, len(given), unclear, statistics.median(times) if times else None)
+
+
+def _model_progress(project: JudgingProject) -> Iterable[ModelJudgeProgress]:
+    for judge in project.model_judges():
+        grades = project.model_grades(judge)
+        yield ModelJudgeProgress(judge, len(grades), sum(grade.grade is None for grade in grades))
