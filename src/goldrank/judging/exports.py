@@ -39,6 +39,17 @@ def export(
 
     Raises:
         InputError: There are no such labels.
+
+    >>> import tempfile
+    >>> from goldrank.judging.starting import start
+    >>> folder = tempfile.mkdtemp()
+    >>> project = start("questions", models=["bm25", "tfidf"], depth=5, limit=4, folder=folder)
+    >>> unit = project.claim("ann")
+    >>> label = project.add_label(unit.query, unit.items[0], 2, "ann")
+    >>> export(project, f"{folder}/qrels.txt")
+    1
+    >>> Gold.read(f"{folder}/qrels.txt")[unit.query] == {unit.items[0]: 2.0}
+    True
     """
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS, f"one of {', '.join(FORMATS)}")

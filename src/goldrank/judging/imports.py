@@ -62,6 +62,16 @@ def import_labels(
 
     Raises:
         InputError: The file cannot be read, a grade is not on the scale, or no pair is in the pool.
+
+    >>> import tempfile
+    >>> from goldrank.judging.starting import start
+    >>> folder = tempfile.mkdtemp()
+    >>> project = start("questions", models=["bm25", "tfidf"], depth=5, limit=4, folder=folder)
+    >>> unit = project.plan.units[0]
+    >>> Gold({unit.query: {unit.items[0]: 2, "another": 1}}).write(f"{folder}/qrels.txt", format="trec")
+    >>> result = import_labels(project, f"{folder}/qrels.txt")
+    >>> result.added, result.outside, project.labels("imported")[0].judge
+    (1, 1, 'imported:qrels.txt')
     """
     if source not in SOURCES:
         raise unknown_name("source of judgments", source, SOURCES, f"one of {', '.join(SOURCES)}")

@@ -108,9 +108,9 @@ def next_items(pool: Pool, query: str, grades: Mapping[str, int | None]) -> list
     """Return the items of a query that a pool asks for next, at most `BATCH`, given the grades of those before.
 
     The systems take turns in the order of their priority; each turn takes the next item of the system's ranking that
-    no earlier turn took. An item without a grade, which is asked for now, counts as not relevant. Under "mtf", a system
-    keeps its turn until its item is not relevant. Under "adaptive", each system that ranks the item has a priority by
-    whether it was relevant.
+    no earlier turn took. Under "mtf", a system loses priority with each item that is not relevant, or that has no grade
+    yet because it is asked for now. Under "adaptive", the priority of a system is decided by the last item that it
+    ranks: relevant, without a grade yet, or not relevant.
 
     Args:
         pool: The pool.
@@ -146,7 +146,8 @@ def next_items(pool: Pool, query: str, grades: Mapping[str, int | None]) -> list
         if pool.method == "mtf":
             priority[system] -= not relevant
         else:
-            priority.update(dict.fromkeys(ranks[item], 1 if relevant else -1))
+            last = 1 if relevant else -1 if item in grades else 0
+            priority.update(dict.fromkeys(ranks[item], last))
     return wanted
 
 

@@ -107,7 +107,14 @@ def advice_of(project: JudgingProject) -> list[str]:
 
 
 def status(project: JudgingProject) -> JudgingStatus:
-    """Return how far a project is."""
+    """Return how far a project is.
+
+    >>> import tempfile
+    >>> from goldrank.judging.starting import start
+    >>> project = start("questions", models=["bm25", "tfidf"], depth=5, budget=300, folder=tempfile.mkdtemp())
+    >>> status(project).missing == sum(len(unit.items) for unit in project.plan.units)
+    True
+    """
     pool, plan, labels = project.pool, project.plan, project.labels()
     judged: dict[tuple[str, str], int] = {}
     for label in labels:

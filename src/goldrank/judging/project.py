@@ -471,7 +471,12 @@ class JudgingProject:
 
 
 def open_project(folder: PathLike = FOLDER) -> JudgingProject:
-    """Open the judging project in *folder*."""
+    """Open the judging project in *folder*.
+
+    >>> open_project("no-such-folder")
+    Traceback (most recent call last):
+    goldrank.errors.InputError: no-such-folder: there is no such folder; goldrank judge start creates one
+    """
     return JudgingProject.open(folder)
 
 

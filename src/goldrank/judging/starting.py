@@ -70,6 +70,11 @@ def start(
 
     Raises:
         InputError: The folder holds another project, or data, models or settings cannot be used.
+
+    >>> import tempfile
+    >>> project = start("questions", models=["bm25", "tfidf"], depth=5, budget=300, folder=tempfile.mkdtemp())
+    >>> len(project.plan.units), project.plan.labels(project.pool) <= 320
+    (42, True)
     """
     if sample not in SAMPLES:
         raise unknown_name("sample", sample, SAMPLES, f"one of {', '.join(SAMPLES)}")
