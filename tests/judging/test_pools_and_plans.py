@@ -73,7 +73,7 @@ def test_pools_that_follow_labels_prefer_the_system_that_finds_relevant_items(me
     found = Counter(item.rstrip("0123456789") for item in grades)
     # By turns, there would be 13 of each.
     assert found["good"] >= 24
-    assert min(found["bad"], found["worse"]) >= 3
+    assert min(found["bad"], found["worse"]) >= 1
 
 
 def test_a_plan_of_queries_is_the_beginning_of_a_random_order_that_ignores_the_systems():
@@ -85,11 +85,11 @@ def test_a_plan_of_queries_is_the_beginning_of_a_random_order_that_ignores_the_s
     for unit in plan.units:
         assert sorted(unit.items) == sorted(pool.ids(unit.query))
         assert set(unit.inclusion) == {1.0}
-    renamed = build_pool(
-        {f"x{name}": Run({q: {e.item: -e.ranks[name] for e in items if name in e.ranks} for q, items in pool.items.items()})
-         for name in reversed(pool.systems)},
-        pool.items, depth=10,
-    )  # fmt: skip
+    other = {
+        f"x{name}": Run({q: {e.item: -e.ranks[name] for e in pooled if name in e.ranks} for q, pooled in ranked})
+        for name, ranked in ((name, list(pool.items.items())) for name in reversed(pool.systems))
+    }
+    renamed = build_pool(other, pool.items, depth=10)
     assert plan_queries(renamed, budget=150, seed=3, double=0) == plan
     assert plan_queries(pool, budget=150, seed=4, double=0) != plan
     # The number of queries depends on nothing that is drawn.

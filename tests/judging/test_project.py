@@ -194,7 +194,7 @@ def test_what_is_no_project_is_named(tmp_path):
     with pytest.raises(InputError, match="there is no judging project in this folder"):
         JudgingProject.open(tmp_path)
     (tmp_path / FILE).write_bytes(b"x" * 5000)
-    with pytest.raises(InputError, match="this is not a goldrank judging project .*; name another folder"):
+    with pytest.raises(InputError, match=r"this is not a goldrank judging project .*; name another folder"):
         JudgingProject.open(tmp_path)
     create(tmp_path / "p")
     with sqlite3.connect(tmp_path / "p" / FILE) as connection:

@@ -72,7 +72,7 @@ def plan_queries(pool: Pool, *, budget: int | None = None, seed: int = 0, double
         seed: Of the order.
         double: The share of the queries that a second judge judges, too.
     """
-    _check(budget, double)
+    check_budget(budget, double)
     queries = list(pool.items)
     count = len(queries)
     if budget is not None:
@@ -116,7 +116,7 @@ def plan_items(pool: Pool, *, budget: int, seed: int = 0, double: float = 0.1) -
         seed: Of the sample and the order.
         double: The share of the queries that a second judge judges, too.
     """
-    _check(budget, double)
+    check_budget(budget, double)
     if pool.size is not None:
         raise InputError(
             f"items cannot be sampled from a pool by {pool.method}, which chooses them by their labels",
@@ -147,7 +147,8 @@ def shuffled(items: Sequence[str], seed: int, number: int) -> tuple[str, ...]:
     return tuple(rng.permutation(np.array(sorted(items), object)).tolist())
 
 
-def _check(budget: int | None, double: float) -> None:
+def check_budget(budget: int | None, double: float) -> None:
+    """Raise InputError for a budget or a share for a second judge that no plan can have."""
     if budget is not None and budget < 1:
         raise InputError(f"the budget is {budget} labels", remedy="give a number of labels from 1 up")
     if not 0 <= double <= 1:

@@ -80,14 +80,7 @@ def build_pool(
     (PooledItem(item='x', ranks={'a': 1, 'b': 2}), PooledItem(item='z', ranks={'b': 1}),
      PooledItem(item='y', ranks={'a': 2}))
     """
-    if method not in POOLINGS:
-        raise unknown_name("pooling", method, POOLINGS, f"one of {', '.join(POOLINGS)}")
-    if depth < 1:
-        raise InputError(f"the depth of the pool is {depth}", remedy="give a whole number from 1 up")
-    if method == "depth" and size is not None:
-        raise InputError("a size has no effect on depth pooling", remedy="leave it out, or pool by mtf or adaptive")
-    if size is not None and size < 1:
-        raise InputError(f"the size of the pool is {size}", remedy="give a number of items from 1 up")
+    check_pooling(method, depth, size)
     if not rankings:
         raise InputError("there is no system to pool", remedy="name at least one model, better several")
     items: dict[str, tuple[PooledItem, ...]] = {}
@@ -102,6 +95,18 @@ def build_pool(
         pooled = [PooledItem(item, by_system) for item, by_system in ranks.items()]
         items[query] = tuple(sorted(pooled, key=lambda entry: (entry.best_rank, -len(entry.ranks))))
     return Pool(method, depth, tuple(rankings), items, None if method == "depth" else size or depth)
+
+
+def check_pooling(method: str, depth: int, size: int | None) -> None:
+    """Raise InputError for a method, a depth or a size that `build_pool` refuses."""
+    if method not in POOLINGS:
+        raise unknown_name("pooling", method, POOLINGS, f"one of {', '.join(POOLINGS)}")
+    if depth < 1:
+        raise InputError(f"the depth of the pool is {depth}", remedy="give a whole number from 1 up")
+    if method == "depth" and size is not None:
+        raise InputError("a size has no effect on depth pooling", remedy="leave it out, or pool by mtf or adaptive")
+    if size is not None and size < 1:
+        raise InputError(f"the size of the pool is {size}", remedy="give a number of items from 1 up")
 
 
 def next_items(pool: Pool, query: str, grades: Mapping[str, int | None]) -> list[str]:

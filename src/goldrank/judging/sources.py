@@ -88,7 +88,7 @@ def _read_table(source: PathLike) -> Queries:
     try:
         opened = QuestionTable.open(source)
     except InputError:
-        if stem_and_suffix(Path(str(source)))[1] not in (".csv", ".tsv"):
+        if stem_and_suffix(Path(str(source)))[1] != ".tsv":
             raise
         try:
             # Two columns, id and text, without a header.
@@ -102,14 +102,16 @@ def _read_table(source: PathLike) -> Queries:
     ids = opened.single("id", ID_NAMES, [column])
     rows = []
     for number, (place, record) in enumerate(opened.table.rows, 1):
-        cell, given = record.get(column), record.get(ids) if ids is not None else None
-        text = "" if is_missing(cell) else str(cell).strip()
-        if ids is not None and text and is_missing(given):
+        text, name = _text(record.get(column)), f"q{number}" if ids is None else _text(record.get(ids))
+        if text and not name:
             raise InputError("the query has no id", where=place, remedy="give all queries an id, or none")
-        name = str(given).strip() if ids is not None else f"q{number}"
         rows.append((name, text, tuple(metadata_fields(record, (column, ids)).items())))
     result = _unique(rows, opened.table.source)
     return replace(result, remarks=(*opened.table.remarks, *result.remarks))
+
+
+def _text(cell: object) -> str:
+    return "" if is_missing(cell) else str(cell).strip()
 
 
 def _unique(rows: list[tuple[str, str, tuple[tuple[str, str], ...]]], source: str) -> Queries:

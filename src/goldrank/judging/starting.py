@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from goldrank.data.collections.collection import Document, further_fields
@@ -11,8 +12,8 @@ from goldrank.errors import InputError, counts, shorten, unknown_name
 from goldrank.hits import Run
 from goldrank.io.files import PathLike
 from goldrank.judging.labels import GradeScale
-from goldrank.judging.plans import plan_items, plan_queries, query_units
-from goldrank.judging.pools import Pool, build_pool
+from goldrank.judging.plans import check_budget, plan_items, plan_queries, query_units
+from goldrank.judging.pools import Pool, build_pool, check_pooling
 from goldrank.judging.project import FOLDER, JudgingProject
 from goldrank.judging.sources import load_data
 from goldrank.runs.environment import environment
@@ -80,6 +81,10 @@ def start(
         raise unknown_name("sample", sample, SAMPLES, f"one of {', '.join(SAMPLES)}")
     if sample == "items" and budget is None:
         raise InputError("a sample of items needs a budget", remedy="give the number of labels, or sample queries")
+    check_pooling(pooling, depth, size)
+    check_budget(budget, double)
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError("this is a file, not a folder", where=str(folder), remedy="name another with --folder")
     chosen = settings_of(settings, {**options, "seed": seed})
     if chosen.depth is None:
         chosen = settings_of(chosen, {"depth": max(depth, _STORED)})
