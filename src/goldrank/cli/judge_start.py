@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     from goldrank.judging.starting import start
     from goldrank.reporting.text.judging import started_view
 
+    if args.pooling == "depth":
+        options.refuse_unused(args, ["pool_size"], "with --pooling depth", "add --pooling mtf, or leave it out")
     labels = options.labels(args)
     specs = [*args.models, *(spec for spec in labels.values() if spec not in args.models)]
     for name, spec in labels.items():

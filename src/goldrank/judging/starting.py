@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.evaluation import Removable
 from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
+from goldrank.tasks.unused_settings import command_line_name, refuse_unused
 from goldrank.vectors.cache import live_vectors
 
 SAMPLES = ("queries", "items")
@@ -92,6 +94,9 @@ def start(
         raise InputError(f"rankings of depth {chosen.depth} cannot be pooled to {depth}", remedy="rank deeper")
     loaded = _load(models)
     data = load_data(docs, queries, chosen)
+    # The depth of the rankings, the sample of queries and the seed have an effect on the pool, whatever the systems do.
+    own = replace(chosen, given=chosen.given - {"depth", "limit", "seed"})
+    refuse_unused(own, list(loaded.values()), [data], command_line_name)
     for model in loaded.values():
         data.check(model)
     wanted: dict[str, Any] = {
