@@ -11,6 +11,7 @@ FAST = ["--resamples", "100"]
 KEYS = ["wines-bm25", "wines-random-8"]
 MASKED = ["masked-persons-names-majority", "masked-persons-names-random"]
 BM25, RANDOM = KEYS
+JUDGE = ["tiny", "-m", "bm25", "random:8", "--depth", "2", "--budget", "10", "--folder", "judged"]
 # Arguments by command. The commands run in this order in one folder, so that what is removed comes last.
 CASES = {
     "run": [
@@ -106,6 +107,9 @@ REFUSED = {
     "masked check": ["missing.jsonl"],
     "masked score": ["nosuchrun"],
     "masked match": ["A Title"],
+    "judge start": ["missing", "-m", "bm25"],
+    "judge import": ["judged", "missing.txt"],
+    "judge status": ["missing"],
     "report": ["nosuchrun"],
     "meta": ["missing.csv"],
     "data check": ["missing"],
@@ -141,6 +145,8 @@ def write_inputs(folder, patch):
     _write_beir(folder / "tiny")
     assert main(["index", "build", str(folder / "tiny"), "-m", "random:8", "-o", str(folder / "tiny.index")]) == 0
     faiss.write_index(faiss.IndexFlatIP(4), str(folder / "bare.faiss"))
+    (folder / "asked.txt").write_text("which wine is red?\n")
+    (folder / "clicks.csv").write_text("query,item,clicks\nq1,d1,3\n")
     row = {"id": 9, "sequence_number": 0, "title": "Max Born", "texts": "<mask> or Born?", "masks": ["Max"]}
     (folder / "leak.jsonl").write_text(json.dumps(row))
     pairs = [f"river {n} stone,stone {n} river,{n % 5}" for n in range(12)]

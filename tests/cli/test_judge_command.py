@@ -67,11 +67,23 @@ def test_status_shows_progress_judges_and_commands_that_exist(project, capsys):
 
 @pytest.mark.parametrize("format", ["trec", "beir"])
 def test_exported_qrels_are_read_back_as_gold(project, capsys, format):
-    assert run(capsys, "export", "-o", "labels", "--format", format)[0] == 0
+    code, _, err = run(capsys, "export", "-o", "labels", "--format", format)
+    assert (code, "note:" in err) == (0, False)
     gold = Gold.read("labels")
     assert gold == {
         unit.query: {item: float(grade % 4) for grade, item in enumerate(unit.items)} for unit in project.plan.units[:2]
     }
+
+
+def test_an_export_says_if_scores_on_it_would_be_biased(project, capsys):
+    unit = project.plan.units[2]
+    project.add_label(unit.query, unit.items[0], 1, "ann")
+    assert "1 query is judged in part, so that their scores are too low" in run(capsys, "export")[2]
+    assert main([*START, "--sample", "items", "--budget", "9", "--folder", "items"]) == 0
+    sampled = JudgingProject.open("items")
+    unit = next(unit for unit in sampled.plan.units if unit.items)
+    sampled.add_label(unit.query, unit.items[0], 1, "ann")
+    assert "items were sampled, so that plain scores on these qrels are biased" in run(capsys, "export", "items")[2]
 
 
 def test_an_export_as_json_lines_tells_who_and_when_and_can_be_imported(project, capsys, own_folder):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from goldrank.cli import options, printing
 from goldrank.cli.judge_options import add_folder, open_project
 from goldrank.errors import counts
 from goldrank.judging.exports import FORMATS
 from goldrank.judging.labels import SOURCES
+
+if TYPE_CHECKING:
+    from goldrank.judging.project import JudgingProject
 
 EXAMPLES = """\
   goldrank judge export -o qrels.txt
@@ -38,9 +42,24 @@ def run(args: argparse.Namespace) -> int:
     written = export(project, args.output, args.format, sources=args.source, judge=args.judge)
     if args.output != "-":
         printing.remark(f"{args.output}: {counts(written, 'line')}")
-    plan, pool = project.plan, project.pool
-    if args.format != "jsonl" and (plan.design == "items" or len(project.complete_units()) < len(pool.items)):
-        printing.remark(
-            "note: not all of the pool is judged; scores on these qrels alone have no valid intervals for all queries"
-        )
+    if args.format != "jsonl" and args.source == ["human"] and (caution := _caution(project)):
+        printing.remark(f"note: {caution}.")
     return 0
+
+
+def _caution(project: JudgingProject) -> str:
+    """Return why scores on the exported qrels would be biased; empty if they would not."""
+    units, judged = project.plan.units, {label.pair for label in project.labels("human")}
+    design = project.plan.design
+    if design != "queries":
+        drawn = "items were sampled" if design == "items" else "queries were drawn with unequal probabilities"
+        return f"{drawn}, so that plain scores on these qrels are biased"
+    partly = [
+        unit.query
+        for unit in units
+        if any((unit.query, item) in judged for item in unit.items)
+        and not all((unit.query, item) in judged for item in unit.items)
+    ]
+    if not partly:
+        return ""
+    return f"{counts(len(partly), 'query is', 'queries are')} judged in part, so that their scores are too low"
