@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
-import secrets
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from goldrank.cli import options, printing, stored_runs
-from goldrank.errors import GoldrankError, InputError, MissingExtraError, counts, shorten
+from goldrank.cli import options, printing, serving, stored_runs
+from goldrank.errors import InputError, counts, shorten
 from goldrank.metrics import CHOICES
 
 if TYPE_CHECKING:
     from goldrank.store import Store
 
-PORT = 8321
-_SHORTEST_TOKEN = 12
 _EXAMPLES = """\
   goldrank serve
   goldrank serve --store ./my-runs --port 9000 --open
@@ -46,33 +39,21 @@ def build_parser() -> argparse.ArgumentParser:
     options.add_metric(parser, "metric of run files (default: those of the profile); repeatable")
     options.add_profile(parser)
     stored_runs.add_store(parser)
-    parser.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"port to listen on (default {PORT}; 0 for any free port)"
-    )
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        metavar="HOST",
-        help="address to listen on (default 127.0.0.1); other than loopback needs a token",
-    )
-    parser.add_argument("--token", metavar="TOKEN", help="token that visitors must give (default: $GOLDRANK_TOKEN)")
+    serving.add_address(parser, "the explorer")
     parser.add_argument("--allow-delete", action="store_true", help="let visitors delete runs")
-    parser.add_argument("--open", action="store_true", help="open the explorer in the browser")
     options.add_general(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    try:
-        import fastapi  # noqa: F401
-        import jinja2  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("goldrank serve", "fastapi, jinja2 and uvicorn", "web") from None
-    token = _token(args)
-    with _listen(args.host, args.port) as listening, _shown_store(args) as (store, shown):
-        _serve(store, shown, listening, token, args)
+    serving.check_installed("goldrank serve")
+    with serving.listening(args, "could read the store") as address, _shown_store(args) as (store, shown):
+        from goldrank.web.app import create_app
+
+        app = create_app(store, access=address.access, allow_delete=args.allow_delete)
+        threading.Thread(target=_load_packages, daemon=True).start()
+        serving.serve(app, address, f"{shown}\ngoldrank: explore them at")
     return 0
 
 
@@ -108,109 +89,9 @@ def _shown_store(args: argparse.Namespace) -> Iterator[tuple[Store, str]]:
         yield files.store, f"{counts(len(files.runs), 'run file')}; {stay}"
 
 
-def _serve(store: Store, shown: str, listening: socket.socket, token: str | None, args: argparse.Namespace) -> None:
-    import uvicorn
-
-    from goldrank.web.app import create_app
-    from goldrank.web.connections import BACKLOG, limited_protocol
-    from goldrank.web.security import Access
-
-    app = create_app(store, access=Access.on(args.host, token), allow_delete=args.allow_delete)
-    url = _url(listening, args.host)
-    printing.show(f"goldrank: {shown}\ngoldrank: explore them at {url} (Ctrl-C to stop)")
-    if token is not None:
-        printing.show(f"goldrank: the first visit needs the token: {url}?token=…")
-    if args.open:
-        import webbrowser
-
-        webbrowser.open(url if token is None else f"{url}?token={quote(token, safe='')}")
-    settings = uvicorn.Config(
-        app,
-        http=limited_protocol(),
-        ws="none",
-        backlog=BACKLOG,
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        proxy_headers=False,
-    )
-    threading.Thread(target=_load_packages, daemon=True).start()
-    try:
-        uvicorn.Server(settings).run(sockets=[listening])
-    except KeyboardInterrupt:
-        # Ctrl-C is the usual way to stop the server, not a failure.
-        printing.remark("stopped")
-
-
 def _load_packages() -> None:
     """Import the packages that the pages of runs need, while the visitor looks at the list of runs."""
     from goldrank.io.formats.parquet import load_pyarrow
 
     load_pyarrow()
     import scipy.special  # noqa: F401
-
-
-def _token(args: argparse.Namespace) -> str | None:
-    """Return the token, which is required unless the host is a loopback address."""
-    from goldrank.web.security import is_loopback
-
-    token: str | None = args.token if args.token is not None else os.environ.get("GOLDRANK_TOKEN") or None
-    if token is None and not is_loopback(args.host):
-        raise InputError(
-            f"without a token, anyone who reaches {args.host} could read the store",
-            where="--host",
-            remedy=f"set a token with --token or GOLDRANK_TOKEN, for example {secrets.token_urlsafe(18)}",
-        )
-    if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
-        raise InputError(
-            f"the token does not have at least {_SHORTEST_TOKEN} printable ASCII characters",
-            where="--token" if args.token is not None else "GOLDRANK_TOKEN",
-            remedy=f"use another, for example {secrets.token_urlsafe(18)}",
-        )
-    return token
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket, so that a wrong address is reported before the server starts."""
-    if not 0 <= port <= 65_535:
-        raise InputError(f"{port} is not a port", where="--port", remedy="give one from 1024 to 65535, or 0 for any")
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except (OSError, UnicodeError):
-        raise InputError(
-            f"{host!r} is not an address of this machine", where="--host", remedy="try 127.0.0.1"
-        ) from None
-    listening = socket.socket(family, kind, protocol)
-    try:
-        if os.name == "posix":
-            # Reuses a port of closed connections only; a port in use is still refused.
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(128)
-    except OSError as error:
-        listening.close()
-        raise _listening_error(error, host, port) from None
-    return listening
-
-
-def _listening_error(error: OSError, host: str, port: int) -> GoldrankError:
-    if error.errno == errno.EADDRINUSE:
-        return InputError(
-            f"port {port} is in use",
-            where=host,
-            remedy="stop the program that uses it, or choose another with --port (0 for any)",
-        )
-    if error.errno == errno.EACCES:
-        return InputError(f"port {port} needs administrator rights", where=host, remedy="choose one from 1024 up")
-    if error.errno == errno.EADDRNOTAVAIL:
-        return InputError(f"{host!r} is not an address of this machine", where="--host", remedy="try 127.0.0.1")
-    return GoldrankError(f"cannot listen on {host} port {port} ({error.strerror})")
-
-
-def _url(listening: socket.socket, host: str) -> str:
-    port = listening.getsockname()[1]
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/"
