@@ -8,6 +8,9 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from goldrank import Gold, Run
+from goldrank.judging.plans import plan_queries
+from goldrank.judging.pools import build_pool
+from goldrank.judging.project import JudgingProject
 from goldrank.masked.examples.chunks import Chunk
 from goldrank.masked.predictors import load_predictor
 from goldrank.runs.masked import PredictionJob, predict_run
@@ -15,7 +18,7 @@ from goldrank.scoring import score_hits
 from goldrank.store import RunRecord, Store, StoredRun
 from goldrank.store.texts import Text
 from goldrank.tasks.ranking.evaluation import summary_of
-from goldrank.web.app import create_app
+from goldrank.web.app import create_app, create_judging_app
 from goldrank.web.security import Access
 
 DATA = "ab" * 20
@@ -107,19 +110,51 @@ def key_of(store: Store, task: str, model: str) -> str:
     return run.key
 
 
+def judging_project(
+    folder: str | Path, *, items: int = 3, queries: int = 2, second: int = 0, swap: bool = False, method: str = "depth"
+) -> JudgingProject:
+    """Return a project of two systems, in either order; *second* of its queries are planned for two judges."""
+    ids = {f"q{n}": [f"notes/{n}-{at}.txt" for at in range(items)] for n in range(queries)}
+    runs = {
+        "secret-lexical": Run({query: {item: 9.0 - at for at, item in enumerate(ids[query])} for query in ids}),
+        "secret-dense": Run({query: {item: 1.0 + at for at, item in enumerate(ids[query])} for query in ids}),
+    }
+    if swap:
+        runs = dict(zip(runs, reversed(runs.values()), strict=True))
+    pool = build_pool(runs, ids, depth=max(1, items), method=method)
+    plan = plan_queries(pool, double=second / queries)
+    texts = {item: f"What {item} says. {HOSTILE}" for query in ids for item in ids[query]}
+    return JudgingProject.create(
+        folder,
+        pool=pool,
+        plan=plan,
+        queries={query: f"Which wine is {query}? {HOSTILE}" for query in ids},
+        texts=texts,
+        titles={item: HOSTILE for item in texts if item.endswith("-0.txt")},
+        rankings=runs,
+        provenance={},
+    )
+
+
+def judging_client(project: JudgingProject, **options: Any) -> TestClient:
+    """Return a client of the judging page."""
+    return TestClient(create_judging_app(project, **options), base_url="http://127.0.0.1:8321")
+
+
 @contextmanager
-def served(store: Store, **options: Any) -> Iterator[str]:
-    """Yield the URL of a server of the store that runs in a thread."""
+def served(store: Store | JudgingProject, **options: Any) -> Iterator[str]:
+    """Yield the URL of a server of the explorer or the judging page that runs in a thread."""
     import socket
     import threading
     import time
 
     import uvicorn
 
+    app = create_app(store, **options) if isinstance(store, Store) else create_judging_app(store, **options)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
-        server = uvicorn.Server(uvicorn.Config(create_app(store, **options), log_level="warning", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started:

@@ -9,7 +9,7 @@ pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 
 from goldrank.store import Store
 from goldrank.web.security import COOKIE, LONGEST_QUERY, Access, is_loopback
-from web.stores import client, key_of, ranked, served
+from web.stores import client, judging_client, judging_project, key_of, ranked, served
 
 TOKEN = "correct-horse-battery"
 
@@ -227,9 +227,20 @@ def test_every_view_has_the_one_page_and_files_are_not_sent_twice(store):
 
 @pytest.mark.slow
 def test_a_fuzzer_finds_no_failure_of_the_server(store):
-    schemathesis = pytest.importorskip("schemathesis", reason="fuzzing needs the package schemathesis")
-    keys = [run.key for run in store.list()]
     app = client(store, access=Access(hosts=None)).app
+    fuzz(app, [run.key for run in store.list()])
+
+
+@pytest.mark.slow
+def test_a_fuzzer_finds_no_failure_of_the_judging_page(tmp_path):
+    project = judging_project(tmp_path / "judging")
+    fuzz(judging_client(project, access=Access(hosts=None)).app, [])
+    assert {(label.query, label.item) for label in project.labels()} <= project.pairs
+
+
+def fuzz(app, keys):
+    """Send requests of every kind that the schema describes, most of them with one of the *keys*."""
+    schemathesis = pytest.importorskip("schemathesis", reason="fuzzing needs the package schemathesis")
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", app)
     seen = set()
     for found in schema.get_all_operations():

@@ -382,10 +382,11 @@ class JudgingProject:
             current = _current(_events(connection))
         return [label for label in current.values() if not sources or label.source in sources]
 
-    def history(self) -> list[LabelEvent]:
-        """Return everything that was labelled and taken back, in order."""
+    def history(self, after: int = 0) -> list[LabelEvent]:
+        """Return everything that was labelled and taken back, in order, behind the event with the number *after*."""
         with self._database.reading() as connection:
-            return [LabelEvent(event.id, event.action, _label(event)) for event in _events(connection)]
+            events = _events(connection, EVENTS.c.id > after)
+            return [LabelEvent(event.id, event.action, _label(event)) for event in events]
 
     def add_labels(self, labels: Iterable[Label]) -> int:
         """Import labels in one transaction; return how many were added, without those that are there already.

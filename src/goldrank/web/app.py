@@ -1,15 +1,15 @@
-"""The ASGI application: the routes of the API, static files, and the single page at every other path."""
+"""The ASGI applications of explorer and judging: routes of an API, static files, and one page at every other path."""
 
 from __future__ import annotations
 
 import mimetypes
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
@@ -19,12 +19,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import goldrank
+from goldrank.judging.labels import check_judge
+from goldrank.judging.project import JudgingProject
 from goldrank.reporting.document.templating import environment
 from goldrank.reporting.render.themes import tokens_css
 from goldrank.store import Store
 from goldrank.web.dependencies import Server
 from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers
-from goldrank.web.routes import comparison, data_quality, masked, meta, queries, runs, scores
+from goldrank.web.routes import comparison, data_quality, judging, masked, meta, queries, runs, scores
 from goldrank.web.security import Access, Guard
 from goldrank.web.store_reader import CACHE_BYTES, StoreReader
 
@@ -32,10 +34,12 @@ THREADS = 16
 """Requests that are answered at the same time."""
 # The machine's own registry of types may be wrong, and browsers refuse scripts that are sent as plain text.
 _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_DESCRIPTION = (
+_ERRORS = 'All errors have the form {"error": what is wrong, "where": place, "remedy": what to do}.'
+_EXPLORER = (
     "Everything that the explorer shows, as JSON. The numbers are those of `goldrank score` and `goldrank compare`. "
-    'All errors have the form {"error": what is wrong, "where": place, "remedy": what to do}.'
+    + _ERRORS
 )
+_JUDGING = f"What the judging page shows and stores, as JSON; bodies of requests are JSON as well. {_ERRORS}"
 # `code` and *parameter* in docstrings; a lone asterisk is a wildcard.
 _CODE = re.compile(r"([`*])(?=\S)([^`*]+)(?<=\S)\1")
 _ROUTES = (runs, queries, comparison, scores, data_quality, meta, masked)
@@ -56,21 +60,46 @@ def create_app(
         allow_delete: whether runs may be deleted.
         cache_bytes: the size of the cache in memory.
     """
+    server = Server(StoreReader(store, cache_bytes=cache_bytes), allow_delete)
+    routes = [module.routes for module in _ROUTES]
+    return _create("goldrank explorer", _EXPLORER, server, routes, "index.html", access)
+
+
+def create_judging_app(
+    project: JudgingProject,
+    *,
+    access: Access = Access(),  # noqa: B008 - frozen
+    judge: str | None = None,
+) -> FastAPI:
+    """Return the judging page of *project* as an ASGI application, which reads and writes nothing else.
+
+    Args:
+        project: the project to judge.
+        access: the hosts and the token that are accepted.
+        judge: the only judge; None asks each visitor for a name.
+    """
+    server = judging.JudgingServer(project, None if judge is None else check_judge(judge))
+    return _create("goldrank judging", _JUDGING, server, [judging.routes], "judge.html", access)
+
+
+def _create(
+    title: str, description: str, server: object, routes: Sequence[APIRouter], page: str, access: Access
+) -> FastAPI:
     app = FastAPI(
-        title="goldrank explorer",
+        title=title,
         version=goldrank.__version__,
-        description=_DESCRIPTION,
+        description=description,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
         default_response_class=Json,
     )
-    app.state.server = Server(StoreReader(store, cache_bytes=cache_bytes), allow_delete)
+    app.state.server = server
     add_error_handlers(app)
-    for module in _ROUTES:
-        app.include_router(module.routes, prefix="/api")
+    for router in routes:
+        app.include_router(router, prefix="/api")
     _add_api_docs(app)
-    _add_page(app)
+    _add_page(app, page)
     app.add_middleware(Guard, access=access)
     app.add_middleware(_LimitThreads)
     return app
@@ -145,8 +174,8 @@ def _facts(parameter: Mapping[str, Any]) -> str:
     return "; ".join(facts)
 
 
-def _add_page(app: FastAPI) -> None:
-    """Serve static files and the script of plotly under /static, and the page at every other path."""
+def _add_page(app: FastAPI, page: str) -> None:
+    """Serve static files and the script of plotly under /static, and *page* at every other path."""
     for ending, kind in _MEDIA_TYPES.items():
         mimetypes.add_type(kind, ending)
     packages: list[str | tuple[str, str]] = [("goldrank.web", "static"), ("goldrank.reporting.document", "shared")]
@@ -163,4 +192,4 @@ def _add_page(app: FastAPI) -> None:
 
     @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
     async def single_page(path: str, request: Request) -> Response:
-        return await files.get_response("index.html", request.scope)
+        return await files.get_response(page, request.scope)

@@ -174,7 +174,7 @@ def _excess(scope: Scope, headers: Headers) -> Response | None:
         return error(414, "the address is too long", None, "ask for fewer things at a time")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:12]) > LARGEST_BODY or "transfer-encoding" in headers:
-        return error(413, "the request body is too large or chunked", "the request body", "send none")
+        return error(413, "the request body is too large or chunked", "the request body", "send less at a time")
     return None
 
 

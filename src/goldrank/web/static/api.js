@@ -26,22 +26,26 @@ export async function get(path, values = {}, signal = undefined) {
 
 export const remove = (path) => request("DELETE", address(path, {}));
 
+export const post = (path, body, signal = undefined) => request("POST", address(path, {}), signal, body);
+
 export function address(path, values) {
   const query = parameters(values).toString();
   return `/api/${path}${query ? `?${query}` : ""}`;
 }
 
-async function request(method, url, signal) {
+async function request(method, url, signal, body = undefined) {
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(url, { method, signal, headers: { Accept: "application/json" } });
+    response = await fetch(url, { method, signal, headers, body: body === undefined ? null : JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, { error: "the server does not answer", remedy: "is goldrank serve still running?" });
+    throw new ApiError(0, { error: "the server does not answer", remedy: "is the goldrank server still running?" });
   }
-  const body = await response.json().catch(() => null);
-  if (!response.ok) throw new ApiError(response.status, body);
-  return body;
+  const content = await response.json().catch(() => null);
+  if (!response.ok) throw new ApiError(response.status, content);
+  return content;
 }
 
 const cache = new Map();
