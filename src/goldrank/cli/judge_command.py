@@ -10,6 +10,7 @@ from goldrank.cli import options
 
 ACTIONS = {
     "start": "rank, pool the results of all systems, and plan what is judged",
+    "serve": "judge in a browser",
     "status": "show how far the judging is, and what to do next",
     "export": "write the labels as qrels or JSON Lines",
     "import": "add judgments or clicks that exist already",

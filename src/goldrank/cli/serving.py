@@ -46,7 +46,7 @@ def check_installed(command: str) -> None:
         raise MissingExtraError(command, "fastapi, jinja2 and uvicorn", "web") from None
 
 
-def add_address(parser: argparse.ArgumentParser, page: str) -> None:
+def add_address(parser: argparse._ActionsContainer, page: str) -> None:
     """Add the options that `listening` reads."""
     parser.add_argument(
         "--port", type=int, default=PORT, metavar="N", help=f"port to listen on (default {PORT}; 0 for any free port)"
