@@ -14,6 +14,7 @@ FOLDER = HERE / "images"
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from goldrank.cli.main import main as goldrank  # noqa: E402
+from goldrank.judging.project import JudgingProject  # noqa: E402
 from goldrank.store import Store  # noqa: E402
 from web.browser import Browser, browser, missing  # noqa: E402
 from web.stores import served  # noqa: E402
@@ -23,6 +24,7 @@ _COMMANDS = (
     ["demo", "-o", "{folder}/demo.html"],
     ["run", "-m", "wordllama", "tfidf", "lsa:64", "-t", "sentence-pairs"],
     ["masked", "predict", "persons", "-m", "names:majority", "retrieve:wordllama"],
+    ["judge", "start", "questions", "-m", "bm25", "wordllama", "--folder", "{folder}/judging"],
 )
 
 
@@ -41,6 +43,8 @@ def main() -> int:
         with served(store) as home, browser(home, size=SIZE, scale=1.5) as page:
             _take(page, store)
             _take_report(page, Path(folder) / "demo.html")
+        with served(JudgingProject.open(Path(folder) / "judging")) as home, browser(home, size=SIZE, scale=1.5) as page:
+            _take_judging(page)
     return 0
 
 
@@ -52,6 +56,15 @@ def _take_report(page: Browser, report: Path) -> None:
     path = FOLDER / "report.png"
     page.driver.save_screenshot(str(path))
     print(path.relative_to(HERE.parent))
+
+
+def _take_judging(page: Browser) -> None:
+    page.open("/")
+    page.one("#name").send_keys("Ann\n")
+    for grade in "0130x":
+        page.click(f'[data-grade="{grade if grade != "x" else "none"}"]')
+    page.run("document.activeElement.blur(); scrollTo(0, 0)")
+    _save(page, "judging")
 
 
 def _take(page: Browser, store: Store) -> None:
