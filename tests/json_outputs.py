@@ -70,6 +70,9 @@ CASES = {
         [*MASKED, "--matcher", "surname", *FAST],
     ],
     "masked match": [["John F. Kennedy", "Kennedy", "Nobody"]],
+    "judge start": [JUDGE, JUDGE, ["wines", "-m", "bm25", "--queries", "asked.txt", "--folder", "one"]],
+    "judge import": [["judged", "tiny/qrels/test.tsv"], ["judged", "clicks.csv", "--source", "weak"]],
+    "judge status": [["judged"], ["one"]],
     "report": [
         [*KEYS, "games-bm25", "games-random-8", *FAST],
         ["sentence-pairs-random-8", MASKED[0], *FAST],
