@@ -11,7 +11,7 @@ FAST = ["--resamples", "100"]
 KEYS = ["wines-bm25", "wines-random-8"]
 MASKED = ["masked-persons-names-majority", "masked-persons-names-random"]
 BM25, RANDOM = KEYS
-JUDGE = ["tiny", "-m", "bm25", "random:8", "--depth", "2", "--budget", "10", "--folder", "judged"]
+JUDGE = ["tiny", "-m", "bm25", "random:8", "--depth", "2", "--budget", "10", "--folder", "judged", "--no-serve"]
 # Arguments by command. The commands run in this order in one folder, so that what is removed comes last.
 CASES = {
     "run": [
@@ -70,7 +70,7 @@ CASES = {
         [*MASKED, "--matcher", "surname", *FAST],
     ],
     "masked match": [["John F. Kennedy", "Kennedy", "Nobody"]],
-    "judge start": [JUDGE, JUDGE, ["wines", "-m", "bm25", "--queries", "asked.txt", "--folder", "one"]],
+    "judge start": [JUDGE, JUDGE, ["wines", "-m", "bm25", "--queries", "asked.txt", "--folder", "one", "--no-serve"]],
     "judge import": [["judged", "tiny/qrels/test.tsv"], ["judged", "clicks.csv", "--source", "weak"]],
     "judge status": [["judged"], ["one"]],
     "report": [

@@ -5,13 +5,12 @@ import shlex
 
 import pytest
 
-from goldrank.cli.judge_command import ACTIONS
-from goldrank.cli.judge_command import build_parser
+from goldrank.cli.judge_command import ACTIONS, build_parser
 from goldrank.cli.main import main
 from goldrank.hits import Gold
 from goldrank.judging.project import JudgingProject
 
-START = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--limit", "8"]
+START = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--limit", "8", "--no-serve"]
 
 
 @pytest.fixture
@@ -171,6 +170,7 @@ def test_clicks_are_weak_labels_of_queries_by_id_or_text(project, capsys, own_fo
             "--pool-size has no effect with --pooling depth",
         ),
         (["start", "questions", "-m", "bm25", "--similarity", "dot"], "", "--similarity has no effect on bm25"),
+        (["start", "questions", "-m", "bm25", "--no-serve", "--port", "0"], "", "--port has no effect with --no-serve"),
         (["start", "questions", "-m", "bm25", "--grades", "one"], "", "the grade scale 'one' cannot be used"),
     ],
 )

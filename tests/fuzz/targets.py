@@ -29,6 +29,7 @@ from fuzz.collection_seeds import (
     trec_topics,
     wiki_articles,
 )
+from goldrank import judging as judging_package
 
 
 def array_bytes(array: object) -> bytes:
@@ -494,6 +495,35 @@ def baselines() -> list[Seed]:
     return [Seed({**data, "saved/base.json": saved["saved/base.json"]}, commands, frozenset(data))]
 
 
+def judging() -> list[Seed]:
+    corpus = jsonl([{"_id": key, "text": text} for key, text in TEXTS.items()])
+    models = ["-m", "bm25", "--no-serve", "--folder", "made"]
+    start = [["judge", "start", "corpus.jsonl", "--queries", name, *models] for name in ("q.txt", "q.csv", "q.jsonl")]
+    queries = {
+        "q.txt": b"sweet wine\n\nlate train\n",
+        "q.csv": b"id,query,kind\n1,sweet wine,log\n2,late train,log\n",
+        "q.jsonl": jsonl([{"_id": "a", "text": "sweet wine"}, {"_id": "b", "text": "late train", "kind": "log"}]),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "q.csv").write_bytes(queries["q.csv"])
+        (Path(folder) / "corpus.jsonl").write_bytes(corpus)
+        project = judging_package.start(f"{folder}/corpus.jsonl", f"{folder}/q.csv", "bm25", folder=f"{folder}/p")
+        unit = next(unit for unit in project.plan.units if unit.items)
+        project.add_label(unit.query, unit.items[0], 2, "ann")
+        stored = (Path(folder) / "p" / "judging.sqlite").read_bytes()
+        judging_package.export(project, f"{folder}/labels.jsonl", "jsonl")
+        exported = (Path(folder) / "labels.jsonl").read_bytes()
+    kept, take = {"p/judging.sqlite": stored}, ["judge", "import", "p"]
+    clicks = f"query,item,clicks,impressions\n{unit.query},{unit.items[0]},3,9\n".encode()
+    return [
+        *(Seed({"corpus.jsonl": corpus, name: queries[name]}, [command], frozenset({"corpus.jsonl"}))
+          for name, command in zip(queries, start, strict=True)),
+        Seed({**kept, "clicks.csv": clicks}, [[*take, "clicks.csv", "--source", "weak"]], frozenset(kept)),
+        Seed({**kept, "labels.jsonl": exported}, [[*take, "labels.jsonl"]], frozenset(kept)),
+        Seed(kept, [["judge", "status", "p"], ["judge", "export", "p", "--format", "jsonl"]]),
+    ]  # fmt: skip
+
+
 TARGETS = [
     Target(make.__name__, make)
     for make in (
@@ -521,5 +551,6 @@ TARGETS = [
         slices,
         caches,
         baselines,
+        judging,
     )
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from goldrank.cli import options, printing
+from goldrank.cli import judge_serve, options, printing, serving
 from goldrank.data.chunking import CHUNKINGS
 from goldrank.judging.labels import GradeScale
 from goldrank.judging.pools import POOLINGS
@@ -63,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_similarity(ranking, default=None)
     chunkings = _meanings(CHUNKINGS)
     ranking.add_argument("--chunk", metavar="CHUNKING", help=f"rank documents by their best chunk: {chunkings}")
+    page = parser.add_argument_group("judging page, which is served until interrupted")
+    page.add_argument("--no-serve", action="store_true", help="only store the project, as --format json does")
+    judge_serve.add_page(page)
     options.add_format(parser, ("table", "json"))
 
 
@@ -76,6 +79,12 @@ def run(args: argparse.Namespace) -> int:
     from goldrank.judging.starting import start
     from goldrank.reporting.text.judging import started_view
 
+    if args.no_serve:
+        page = ["judge", "port", "host", "token", "open"]
+        options.refuse_unused(args, page, "with --no-serve", "leave one of the two out")
+    serves = not args.no_serve and args.format == "table"
+    if serves:
+        serving.check_installed("goldrank judge start without --no-serve")
     if args.pooling == "depth":
         options.refuse_unused(args, ["pool_size"], "with --pooling depth", "add --pooling mtf, or leave it out")
     labels = options.labels(args)
@@ -104,4 +113,6 @@ def run(args: argparse.Namespace) -> int:
         printing.remark(f"note: {line}.")
     view = started_view(status(project), resumed=existed)
     printing.show(view.render(args.format, printing.layout()))
+    if serves:
+        judge_serve.serve(project, args)
     return 0

@@ -6,15 +6,18 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Row, inspect, select
+from sqlalchemy import URL, Connection, inspect, select
+from sqlalchemy.exc import NoResultFound
 
-from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.errors import InputError, reason_of, shorten, unknown_name
 from goldrank.escaping import replace_surrogates
 from goldrank.hits import Run
 from goldrank.io.files import PathLike
@@ -42,6 +45,8 @@ FOLDER = "judging"
 FILE = "judging.sqlite"
 LEASE = 1800.0
 """Seconds after which another judge may take over a unit whose judge has added no label to it."""
+
+_LABEL = [EVENTS.c[entry.name] for entry in fields(Label)]
 
 
 @dataclass(frozen=True)
@@ -186,12 +191,22 @@ class JudgingProject:
         with _database(place).reading() as connection:
             return ABOUT.name in inspect(connection).get_table_names()
 
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn what reading damaged rows raises into one sentence."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, NoResultFound) as error:
+            raise InputError(
+                f"the judging project is damaged ({reason_of(error)})", where=str(self.folder), remedy="restore a copy"
+            ) from error
+
     def __repr__(self) -> str:
         return f"JudgingProject({str(self.folder)!r})"
 
     @cached_property
     def _about(self) -> dict[str, Any]:
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             return dict(connection.execute(select(ABOUT)).mappings().one())
 
     @property
@@ -207,29 +222,30 @@ class JudgingProject:
     @cached_property
     def scale(self) -> GradeScale:
         """The grades."""
-        return GradeScale(tuple(json.loads(self._about["scale"])))
+        with self._translated():
+            return GradeScale(tuple(json.loads(self._about["scale"])))
 
     @property
     def budget(self) -> int | None:
         """The number of labels that the plan was made for; None if all of the pool is planned."""
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             budget = connection.execute(select(ABOUT.c.budget)).scalar_one()
         return None if budget is None else int(budget)
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """What describes data and systems."""
-        provenance: dict[str, Any] = json.loads(self._about["provenance"])
-        return provenance
+        with self._translated():
+            return dict(json.loads(self._about["provenance"]))
 
     @cached_property
     def pool(self) -> Pool:
         """The pool."""
-        about = json.loads(self._about["pool"])
-        with self._database.reading() as connection:
-            rows = connection.execute(select(QUERIES.c.query, QUERIES.c.pooled).order_by(QUERIES.c.position)).all()
-        items = {query: tuple(PooledItem(*entry) for entry in json.loads(pooled)) for query, pooled in rows}
-        return Pool(about["method"], about["depth"], tuple(about["systems"]), items, about["size"])
+        with self._translated(), self._database.reading() as connection:
+            about = json.loads(self._about["pool"])
+            rows = connection.execute(select(QUERIES.c.query, QUERIES.c.pooled).order_by(QUERIES.c.position))
+            items = {query: tuple(PooledItem(*entry) for entry in json.loads(pooled)) for query, pooled in rows}
+            return Pool(about["method"], about["depth"], tuple(about["systems"]), items, about["size"])
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -239,7 +255,7 @@ class JudgingProject:
     @property
     def plan(self) -> Plan:
         """The plan as it is now; `extend` adds units."""
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             design, seed = connection.execute(select(ABOUT.c.design, ABOUT.c.seed)).one()
             return Plan(design, seed, tuple(_units(connection)))
 
@@ -250,7 +266,7 @@ class JudgingProject:
 
     @cached_property
     def _query_texts(self) -> dict[str, str]:
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             return {row.query: row.text for row in connection.execute(select(QUERIES))}
 
     def query_text(self, query: str) -> str:
@@ -261,7 +277,7 @@ class JudgingProject:
 
     def item_text(self, item: str) -> tuple[str, str]:
         """Return title and text of a pooled item."""
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             row = connection.execute(select(ITEMS.c.title, ITEMS.c.text).where(ITEMS.c.item == item)).first()
         if row is None:
             raise InputError(f"the item {shorten(item)} is not in the pool", where=str(self.folder))
@@ -269,7 +285,7 @@ class JudgingProject:
 
     def rankings(self) -> dict[str, Run]:
         """Return the rankings of all systems, at least as deep as the pool."""
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             rows = {row.system: row.run for row in connection.execute(select(RANKINGS))}
         return {system: load_run(rows[system], f"{self.folder}: {system}") for system in self.systems}
 
@@ -282,8 +298,8 @@ class JudgingProject:
         second judge. No two judges get the same unit at once, unless it is planned for both.
         """
         judge = check_judge(judge)
-        with self._database.writing() as connection:
-            units, judges = _units(connection), _judges_by_pair(_current(_events(connection)).values(), "human")
+        with self._translated(), self._database.writing() as connection:
+            units, judges = _units(connection), _judges(connection)
             now, claims = self._clock(), _claims(connection)
             unit = _next_unit(units, claims, judges, judge, now)
             if unit is not None:
@@ -292,9 +308,9 @@ class JudgingProject:
 
     def remaining(self, unit: Unit, judge: str) -> tuple[str, ...]:
         """Return the items of a unit that this judge has yet to judge; some may have labels enough of others."""
-        with self._database.reading() as connection:
-            current = _current(_events(connection, EVENTS.c.query == unit.query))
-        return _open_items(unit, _judges_by_pair(current.values(), "human"), judge, set())
+        with self._translated(), self._database.reading() as connection:
+            judges = _judges(connection, EVENTS.c.query == unit.query)
+        return _open_items(unit, judges, judge, set())
 
     def add_label(self, query: str, item: str, grade: int | None, judge: str, seconds: float | None = None) -> Label:
         """Store a label of a person; once this returns, it is never lost. A later label of a pair replaces the earlier.
@@ -315,7 +331,7 @@ class JudgingProject:
         if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
             raise InputError(f"the time {seconds} is not a number of seconds", remedy="give a number from 0 up")
         label = Label(query, item, grade, judge, "human", timestamp(), seconds)
-        with self._database.writing() as connection:
+        with self._translated(), self._database.writing() as connection:
             connection.execute(EVENTS.insert(), {"action": "label", **asdict(label)})
             if self.pool.size is not None:
                 self._grow(connection, query)
@@ -326,11 +342,7 @@ class JudgingProject:
         """Add the next items to the unit of a query once all of its items are labelled."""
         condition = (UNITS.c.query == query) & UNITS.c.grows
         for unit in _units(connection, condition):
-            labels = [
-                label
-                for label in _current(_events(connection, EVENTS.c.query == query)).values()
-                if label.source == "human"
-            ]
+            labels = _current(connection, EVENTS.c.query == query, EVENTS.c.source == "human").values()
             grades = {
                 **dict.fromkeys((label.item for label in labels), None),
                 **by_query(combine(labels)).get(query, {}),
@@ -344,17 +356,12 @@ class JudgingProject:
     def undo(self, judge: str) -> Label | None:
         """Take back the judge's last label and return it; None if there is none. Both stay in the history."""
         judge = check_judge(judge)
-        with self._database.writing() as connection:
-            mine = _events(connection, EVENTS.c.judge == judge)
-            taken_back = {event.target for event in mine if event.action == "undo"}
-            last = next(
-                (e for e in reversed(mine) if e.action == "label" and e.source == "human" and e.id not in taken_back),
-                None,
-            )
-            if last is None:
+        with self._translated(), self._database.writing() as connection:
+            mine = _labels(connection, EVENTS.c.judge == judge, EVENTS.c.source == "human")
+            number, label = next(iter(deque(mine, maxlen=1)), (None, None))
+            if label is None:
                 return None
-            label = _label(last)
-            undone = {**asdict(label), "action": "undo", "target": last.id, "created": timestamp()}
+            undone = {**asdict(label), "action": "undo", "target": number, "created": timestamp()}
             connection.execute(EVENTS.insert(), undone)
             _renew(connection, judge, self._clock() + LEASE)
         return label
@@ -364,9 +371,8 @@ class JudgingProject:
 
         A unit is complete once every item has a label of a person on the judging page, be it "cannot judge".
         """
-        with self._database.reading() as connection:
-            units, labels = _units(connection), _current(_events(connection)).values()
-        judged = _judges_by_pair(labels, "human")
+        with self._translated(), self._database.reading() as connection:
+            units, judged = _units(connection), _judges(connection)
         complete: list[Unit] = []
         for unit in units:
             if not all(judged.get((unit.query, item)) for item in unit.items):
@@ -378,15 +384,17 @@ class JudgingProject:
 
     def labels(self, *sources: str) -> list[Label]:
         """Return the current label of each judge for each pair, of the given sources or of all."""
-        with self._database.reading() as connection:
-            current = _current(_events(connection))
-        return [label for label in current.values() if not sources or label.source in sources]
+        with self._translated(), self._database.reading() as connection:
+            conditions = [EVENTS.c.source.in_(sources)] if sources else []
+            return list(_current(connection, *conditions).values())
 
     def history(self, after: int = 0) -> list[LabelEvent]:
         """Return everything that was labelled and taken back, in order, behind the event with the number *after*."""
-        with self._database.reading() as connection:
-            events = _events(connection, EVENTS.c.id > after)
-            return [LabelEvent(event.id, event.action, _label(event)) for event in events]
+        with self._translated(), self._database.reading() as connection:
+            rows = connection.execute(
+                select(EVENTS.c.id, EVENTS.c.action, *_LABEL).where(EVENTS.c.id > after).order_by(EVENTS.c.id)
+            )
+            return [LabelEvent(number, action, Label(*values)) for number, action, *values in rows]
 
     def add_labels(self, labels: Iterable[Label]) -> int:
         """Import labels in one transaction; return how many were added, without those that are there already.
@@ -399,8 +407,8 @@ class JudgingProject:
             if label.source not in ("imported", "weak"):
                 raise InputError(f"a label of the source {shorten(label.source)} cannot be imported")
             self.scale.check(label.grade, f"{label.judge}: query {shorten(label.query)}, item {shorten(label.item)}")
-        with self._database.writing() as connection:
-            there = _current(_events(connection))
+        with self._translated(), self._database.writing() as connection:
+            there = _current(connection)
             new = []
             for label in labels:
                 known = there.get((label.judge, label.source, *label.pair))
@@ -416,12 +424,12 @@ class JudgingProject:
             self.scale.check(row["grade"], row["judge"])
             if (row["query"], row["item"]) not in self.pairs:
                 raise InputError(f"{shorten(row['item'])} is not in the pool of query {shorten(row['query'])}")
-        with self._database.writing() as connection:
+        with self._translated(), self._database.writing() as connection:
             _insert(connection, MODEL_GRADES, rows)
 
     def model_grades(self, judge: str) -> list[ModelGrade]:
         """Return the current grade of a model judge for each pair."""
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             rows = connection.execute(
                 select(MODEL_GRADES).where(MODEL_GRADES.c.judge == judge).order_by(MODEL_GRADES.c.id)
             ).mappings()
@@ -433,7 +441,7 @@ class JudgingProject:
 
     def model_judges(self) -> list[str]:
         """Return the specs of the model judges that have graded something, in order of their first grade."""
-        with self._database.reading() as connection:
+        with self._translated(), self._database.reading() as connection:
             rows = connection.execute(select(MODEL_GRADES.c.judge).order_by(MODEL_GRADES.c.id)).scalars()
             return list(dict.fromkeys(rows))
 
@@ -453,7 +461,7 @@ class JudgingProject:
         """
         for unit in units:
             _check_unit(unit, self.pool)
-        with self._database.writing() as connection:
+        with self._translated(), self._database.writing() as connection:
             next_position = len(_units(connection))
             if [unit.position for unit in units] != list(range(next_position, next_position + len(units))):
                 raise InputError(
@@ -537,30 +545,37 @@ def _units(connection: Connection, *conditions: Any) -> list[Unit]:
     ]
 
 
-def _events(connection: Connection, *conditions: Any) -> Sequence[Row[Any]]:
-    return connection.execute(select(EVENTS).where(*conditions).order_by(EVENTS.c.id)).all()
+def _labels(connection: Connection, *conditions: Any) -> Iterator[tuple[int, Label]]:
+    """Yield the labels that were not taken back, with the number of their event, in order."""
+    undo = EVENTS.alias()
+    taken_back = select(undo.c.target).where(undo.c.action == "undo")
+    rows = connection.execute(
+        select(EVENTS.c.id, *_LABEL)
+        .where(EVENTS.c.action == "label", EVENTS.c.id.not_in(taken_back), *conditions)
+        .order_by(EVENTS.c.id)
+    )
+    for number, *values in rows:
+        yield number, Label(*values)
 
 
-def _label(event: Row[Any]) -> Label:
-    return Label(event.query, event.item, event.grade, event.judge, event.source, event.created, event.seconds)
-
-
-def _current(events: Iterable[Row[Any]]) -> dict[tuple[str, str, str, str], Label]:
+def _current(connection: Connection, *conditions: Any) -> dict[tuple[str, str, str, str], Label]:
     """Return the last label that was not taken back, by judge, source, query and item."""
-    events = list(events)
-    taken_back = {event.target for event in events if event.action == "undo"}
-    current: dict[tuple[str, str, str, str], Label] = {}
-    for event in events:
-        if event.action == "label" and event.id not in taken_back:
-            current[event.judge, event.source, event.query, event.item] = _label(event)
-    return current
+    labels = _labels(connection, *conditions)
+    return {(label.judge, label.source, label.query, label.item): label for _, label in labels}
 
 
-def _judges_by_pair(labels: Iterable[Label], source: str) -> dict[tuple[str, str], set[str]]:
+def _judges(connection: Connection, *conditions: Any) -> dict[tuple[str, str], set[str]]:
+    """Return the people who judged each pair on the judging page."""
+    undo = EVENTS.alias()
+    taken_back = select(undo.c.target).where(undo.c.action == "undo")
+    rows = connection.execute(
+        select(EVENTS.c.query, EVENTS.c.item, EVENTS.c.judge).where(
+            EVENTS.c.action == "label", EVENTS.c.source == "human", EVENTS.c.id.not_in(taken_back), *conditions
+        )
+    )
     judges: dict[tuple[str, str], set[str]] = {}
-    for label in labels:
-        if label.source == source:
-            judges.setdefault(label.pair, set()).add(label.judge)
+    for query, item, judge in rows:
+        judges.setdefault((query, item), set()).add(judge)
     return judges
 
 

@@ -203,7 +203,7 @@ def _resume(
     folder: PathLike, wanted: Mapping[str, Any], budget: int | None, report: Callable[[str], None]
 ) -> JudgingProject:
     project = JudgingProject.open(folder)
-    known, wanted = project.provenance["start"], json.loads(json.dumps(wanted))
+    known, wanted = project.provenance.get("start", {}), json.loads(json.dumps(wanted))
     if differing := [name for name in wanted if wanted[name] != known.get(name)]:
         name = differing[0]
         what = _MEANINGS.get(name, f"{name} is {known.get(name)} there and {wanted[name]} here")
