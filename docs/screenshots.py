@@ -24,7 +24,7 @@ _COMMANDS = (
     ["demo", "-o", "{folder}/demo.html"],
     ["run", "-m", "wordllama", "tfidf", "lsa:64", "-t", "sentence-pairs"],
     ["masked", "predict", "persons", "-m", "names:majority", "retrieve:wordllama"],
-    ["judge", "start", "questions", "-m", "bm25", "wordllama", "--folder", "{folder}/judging"],
+    ["judge", "start", "questions", "-m", "bm25", "wordllama", "--folder", "{folder}/judging", "--no-serve"],
 )
 
 
