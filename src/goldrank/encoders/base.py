@@ -142,6 +142,15 @@ class Options:
         return cls(**common), rest
 
 
+def take_options(spec: Spec, *own: str) -> dict[str, str]:
+    """Return the options of a spec; raise an error for any option that is not in *own*."""
+    for name in spec.options:
+        if name not in own:
+            has = f"it has: {', '.join(own)}" if own else "it has none"
+            raise unknown_name(f"option of {spec.kind}", name, own, has)
+    return dict(spec.options)
+
+
 def parse_positive(name: str, value: str, most: int = 1_000_000_000) -> int:
     """Parse a whole number from 1 to *most*."""
     if not value.isdecimal() or len(value) > 12 or not 1 <= int(value) <= most:

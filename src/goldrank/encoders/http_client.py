@@ -9,7 +9,7 @@ import random
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -30,6 +30,12 @@ _REMEDIES = {
 }
 
 
+class RefusedError(InputError):
+    """The server refused a request with an HTTP status that a retry would not change."""
+
+    status = 0
+
+
 @dataclass(frozen=True)
 class Client:
     """The settings of requests.
@@ -48,6 +54,8 @@ class Client:
     """The remedy for a refusal, by HTTP status."""
     relief: str = ""
     """The end of the remedy if the server does not answer."""
+    before_attempt: Callable[[], None] | None = None
+    """Called before each attempt, such as to wait for a rate limit."""
 
     @classmethod
     def of_options(
@@ -93,6 +101,8 @@ class Client:
         name = name or url
         reason = ""
         for attempt in range(self.retries + 1):
+            if self.before_attempt is not None:
+                self.before_attempt()
             try:
                 with urllib.request.urlopen(self._request(url, body), timeout=self.timeout) as reply:
                     return json.loads(read_answer(reply, seconds=_ANSWER_TIME * self.timeout))
@@ -130,14 +140,17 @@ class Client:
             )
         return request
 
-    def _refused(self, error: urllib.error.HTTPError, name: str) -> InputError:
+    def _refused(self, error: urllib.error.HTTPError, name: str) -> RefusedError:
         message = _message(error)
         if key := self._key():
             message = message.replace(key, "***")
         remedy = self.remedies.get(error.code, "check the request")
         if error.code in (401, 403) and self.key_name:
             remedy += f" in ${self.key_name}"
-        return InputError(f"{name} refused with HTTP {error.code}{message and ': '}{message[:160]}", remedy=remedy)
+        what = f"{name} refused with HTTP {error.code}{message and ': '}{message[:160]}"
+        refused = RefusedError(what, remedy=remedy)
+        refused.status = error.code
+        return refused
 
 
 def _refuse_user(url: str, option: str) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.masked.examples.chunks import Blank, Chunk, Guesses, describe_place
-from goldrank.specs import Spec
 
 
 @dataclass(frozen=True)
@@ -64,15 +63,6 @@ class Predictor(Protocol):
 def remarks_of(predictor: Predictor) -> tuple[str, ...]:
     """Return the remarks of a predictor on its guesses, after it has predicted."""
     return tuple(getattr(predictor, "remarks", ()))
-
-
-def take_options(spec: Spec, *own: str) -> dict[str, str]:
-    """Return the options of a spec; raise an error for any option that is not in *own*."""
-    for name in spec.options:
-        if name not in own:
-            has = f"it has: {', '.join(own)}" if own else "it has none"
-            raise unknown_name(f"option of {spec.kind}", name, own, has)
-    return dict(spec.options)
 
 
 def check_k(k: int) -> None:

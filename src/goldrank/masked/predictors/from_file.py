@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from goldrank.encoders.base import identity_of
+from goldrank.encoders.base import identity_of, take_options
 from goldrank.encoders.provenance import stamp
 from goldrank.errors import InputError
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses, MaskKey
 from goldrank.masked.predictions.formats import MasksByPage
 from goldrank.masked.predictions.rows import Remarks
-from goldrank.masked.predictors.base import ClosedSet, check_k, take_options
+from goldrank.masked.predictors.base import ClosedSet, check_k
 from goldrank.specs import Spec
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from goldrank.encoders.base import identity_of
+from goldrank.encoders.base import identity_of, take_options
 from goldrank.encoders.function import import_function
 from goldrank.encoders.source_files import source_stamp
 from goldrank.errors import GoldrankError, shorten
 from goldrank.masked.examples.chunks import Blank, Guesses
-from goldrank.masked.predictors.base import ClosedSet, check_k, guesses_by_rank, guesses_by_score, take_options
+from goldrank.masked.predictors.base import ClosedSet, check_k, guesses_by_rank, guesses_by_score
 from goldrank.specs import Spec
 
 

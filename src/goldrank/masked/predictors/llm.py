@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from goldrank.encoders.base import check_texts, identity_of, parse_number, parse_positive
-from goldrank.encoders.http_client import Client
+from goldrank.encoders.base import identity_of, take_options
+from goldrank.encoders.chat import CHAT_OPTIONS, ChatEndpoint
 from goldrank.encoders.provenance import texts_stamp
-from goldrank.errors import GoldrankError, InputError
+from goldrank.errors import InputError
 from goldrank.io.files import read_bytes
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses
 from goldrank.masked.predictors.answers import read_answer
-from goldrank.masked.predictors.base import ClosedSet, check_k, take_options
+from goldrank.masked.predictors.base import ClosedSet, check_k
 from goldrank.specs import Spec
 
-_DEFAULT_URL = "https://api.openai.com/v1"
-_OWN = ("key", "prompt", "temperature", "max_tokens", "concurrency", "timeout", "retries")
-_REMEDIES = {400: "check the model and the length of the texts; temperature=default leaves that option out"}
 OTHER_MASK = "[…]"
 """Replaces the masks other than the one to fill."""
 
@@ -50,20 +45,9 @@ class ChatModel:
     """The weights behind the name of a model may change on the server."""
 
     def __init__(self, spec: Spec) -> None:
-        own = take_options(spec, *_OWN)
+        own = take_options(spec, "prompt", *CHAT_OPTIONS)
         self.spec = spec
-        model, _, url = spec.argument.partition("@")
-        base = (url or _DEFAULT_URL).rstrip("/").removesuffix("/chat/completions")
-        self._model, self._url = model, f"{base}/chat/completions"
-        if not model or not base.startswith(("http://", "https://")):
-            raise InputError(
-                f"llm:{spec.argument} does not name a model and an address", remedy="write llm:MODEL@https://host/v1"
-            )
-        self._client = Client.of_options(
-            own, self._url, timeout="120", remedies=_REMEDIES, relief=", or lower concurrency"
-        )
-        self._concurrency = parse_positive("concurrency", own.get("concurrency", "1"))
-        self._settings = _settings(own)
+        self._endpoint = ChatEndpoint(spec, own)
         self._prompt = _read_prompt(own["prompt"]) if "prompt" in own else PROMPT
         self.unusable = 0
         """Number of answers so far without names."""
@@ -74,13 +58,14 @@ class ChatModel:
         # The content of the prompt counts, not its path.
         options = {name: value for name, value in self.spec.options.items() if name != "prompt"}
         return identity_of(
-            Spec(self.spec.kind, self.spec.argument, options), f"{self._url} prompt {texts_stamp([self._prompt])}"
+            Spec(self.spec.kind, self.spec.argument, options),
+            f"{self._endpoint.url} prompt {texts_stamp([self._prompt])}",
         )
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """The number of answers without names."""
-        return (f"{self.unusable} answers of {self._model} had no names",) if self.unusable else ()
+        return (f"{self.unusable} answers of {self._endpoint.model} had no names",) if self.unusable else ()
 
     def prepare(self, closed_set: ClosedSet) -> None:
         """Do nothing: the model does not use the closed set."""
@@ -88,7 +73,7 @@ class ChatModel:
     def predict(self, blanks: Sequence[Blank], k: int) -> list[Guesses]:
         """Return the names in the answer for each mask; no guesses if an answer cannot be parsed."""
         check_k(k)
-        with ThreadPoolExecutor(self._concurrency) as pool:
+        with ThreadPoolExecutor(self._endpoint.concurrency) as pool:
             results = [read_answer(answer, k) for answer in pool.map(lambda blank: self._ask(blank, k), blanks)]
         self.unusable += sum(not guesses.names for guesses in results)
         return results
@@ -97,26 +82,10 @@ class ChatModel:
         """Return the prompt for a mask."""
         text = blank.before.replace(MASK, OTHER_MASK) + MASK + blank.after.replace(MASK, OTHER_MASK)
         # Insert the text last, because it may contain {k}.
-        return check_texts([self._prompt.replace("{k}", str(k)).replace("{text}", text)])[0]
+        return self._prompt.replace("{k}", str(k)).replace("{text}", text)
 
     def _ask(self, blank: Blank, k: int) -> str:
-        body = {"model": self._model, "messages": [{"role": "user", "content": self.question(blank, k)}]}
-        answer = self._client.answer(self._url, json.dumps({**body, **self._settings}).encode())
-        try:
-            content = answer["choices"][0]["message"].get("content")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise GoldrankError(f"the answer of {self._url} does not have the form of a chat completion") from None
-        # A model that refuses may return no content.
-        return content if isinstance(content, str) else ""
-
-
-def _settings(own: dict[str, str]) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    if own.get("temperature") != "default":
-        settings["temperature"] = parse_number("temperature", own.get("temperature", "0"))
-    if "max_tokens" in own:
-        settings["max_tokens"] = parse_positive("max_tokens", own["max_tokens"])
-    return settings
+        return self._endpoint.ask(self.question(blank, k)).text
 
 
 def _read_prompt(path: str) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from goldrank.data.collections.streams import lines
-from goldrank.encoders.base import identity_of
+from goldrank.encoders.base import identity_of, take_options
 from goldrank.encoders.provenance import stamp
 from goldrank.errors import InputError, shorten
 from goldrank.masked.examples.chunks import Blank, Guesses, MaskKey
-from goldrank.masked.predictors.base import ClosedSet, Predictor, check_k, take_options
+from goldrank.masked.predictors.base import ClosedSet, Predictor, check_k
 from goldrank.specs import Spec
 
 _VERSION = "1"
