@@ -70,9 +70,7 @@ def test_queries_are_resampled_with_all_their_units():
     first = random.integers(0, 4, 60)
     second = np.where(random.random(60) < 0.6, first, random.integers(0, 4, 60))
     alone = cohen_kappa(first, second)
-    repeated = cohen_kappa(
-        np.repeat(first, 10), np.repeat(second, 10), queries=[f"q{n // 10}" for n in range(600)]
-    )
+    repeated = cohen_kappa(np.repeat(first, 10), np.repeat(second, 10), queries=[f"q{n // 10}" for n in range(600)])
     assert repeated.value == pytest.approx(alone.value)
     # Copies of a unit within a query add no information, so that the interval stays the same.
     assert (repeated.interval.low, repeated.interval.high) == pytest.approx((alone.interval.low, alone.interval.high))

@@ -85,7 +85,7 @@ def cohen_kappa(
     def kappa(tables: Floats) -> Floats:
         chance = np.einsum("rc,cd,rd->r", tables.sum(axis=2), cost, tables.sum(axis=1))
         observed = np.einsum("rcd,cd->r", tables, cost) * tables.sum(axis=(1, 2))
-        return 1 - np.divide(observed, chance, out=np.full(len(tables), math.nan), where=chance > 0)
+        return _one_minus_ratio(observed, chance)
 
     undefined = "both judges gave every unit the same grade, so that chance alone gives perfect agreement"
     return _with_interval(tables, kappa, int(both.sum()), undefined, level)
@@ -142,10 +142,15 @@ def krippendorff_alpha(
         cost = _alpha_cost(number, values, measurement)
         chance = np.einsum("rc,rcd,rd->r", number, cost, number)
         observed = (total - 1) * np.einsum("rcd,rcd->r", tables, cost)
-        return 1 - np.divide(observed, chance, out=np.full(len(tables), math.nan), where=chance > 0)
+        return _one_minus_ratio(observed, chance)
 
     undefined = "all judges gave every unit the same grade, so that nothing can tell agreement from chance"
     return _with_interval(tables, alpha, len(table), undefined, level)
+
+
+def _one_minus_ratio(observed: Floats, chance: Floats) -> Floats:
+    ratio: Floats = np.divide(observed, chance, out=np.full(len(chance), math.nan), where=chance > 0)
+    return 1 - ratio
 
 
 def _alpha_cost(number: Floats, values: Floats, measurement: AlphaLevel) -> Floats:
