@@ -63,9 +63,9 @@ def load_judge(spec: str | Spec | Judge | PairScorer | Callable[..., Any], scale
 
     >>> load_judge("overlap(thresholds=0.1/0.3/0.6)", GradeScale()).name
     'overlap 1 thresholds 0.1/0.3/0.6'
-    >>> load_judge("opnai:m@http://host/v1", GradeScale())
+    >>> load_judge("opnai:m@http://host/v1", GradeScale())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    goldrank.errors.UnknownNameError: there is no kind of judge 'opnai'; did you mean 'openai'? (goldrank list judges)
+    goldrank.errors.UnknownNameError: there is no kind of judge 'opnai'; did you mean 'openai' ...
     """
     if isinstance(spec, str):
         spec = Spec("file", spec) if _is_file(spec) else Spec.parse(spec)
