@@ -297,8 +297,9 @@ def _confusion(data: _Graded, best: int) -> Iterable[Share]:
         number, of_grade = int(given[data.model == model].sum()), int(given.sum())
         if share is not None and number in (0, of_grade):
             # The same in each query, so that resampling queries shows no variation.
-            interval = wilson(number, of_grade, data.level)
-        yield Share(human, model, number, share, interval)
+            yield Share(human, model, number, share, wilson(number, of_grade, data.level))
+        else:
+            yield Share(human, model, number, share, interval)
 
 
 def _biases(

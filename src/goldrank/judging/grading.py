@@ -9,9 +9,9 @@ from typing import Any
 from goldrank.encoders.base import PairScorer
 from goldrank.errors import GoldrankError, InputError, counts
 from goldrank.io.files import PathLike
+from goldrank.judging.chat_requests import Expense, Limits
 from goldrank.judging.judges import Judge, Question, Verdict, load_judge, remarks_of
 from goldrank.judging.judges.chat import ChatJudge
-from goldrank.judging.judges.limits import Budget, Price, RateLimit
 from goldrank.judging.judges.pair_scores import PairScoreJudge
 from goldrank.judging.labels import GradeScale, ModelGrade, combine, timestamp
 from goldrank.judging.project import JudgingProject
@@ -37,12 +37,8 @@ class Grading(Result):
     """The pairs whose answer is not a grade, of all."""
     grades: tuple[int, ...]
     """How many pairs have each grade, from 0 up."""
-    requests: int
-    """The requests that were answered; of a dry run, those that would be made."""
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    """In the currency of the price; None without a price."""
+    expense: Expense = Expense()  # noqa: RUF009 - frozen
+    """What the requests took; of a dry run, what they would take."""
     dry_run: bool = False
     stopped: str = ""
     """Why the grading ended early; empty if it did not."""
@@ -53,10 +49,7 @@ def grade(
     folder: PathLike | JudgingProject,
     judge: str | Judge | PairScorer | Callable[..., Any],
     *,
-    requests_per_minute: float | None = None,
-    tokens_per_minute: float | None = None,
-    price: str | Price | None = None,
-    max_cost: float | None = None,
+    limits: Limits | None = None,
     dry_run: bool = False,
 ) -> Grading:
     """Let a model judge grade every pair of the pool that it has not graded yet.
@@ -67,10 +60,7 @@ def grade(
     Args:
         folder: The folder of the project.
         judge: The spec of a judge, a function of (query, passage), or a file of grades.
-        requests_per_minute: The most requests in a minute, for chat models.
-        tokens_per_minute: The most tokens in a minute, for chat models.
-        price: The price of a million tokens of prompts and answers, such as "0.15/0.60".
-        max_cost: Stop before the cost exceeds this, in the currency of the price.
+        limits: Of requests, tokens and cost, for chat models.
         dry_run: Only estimate requests, tokens and cost.
 
     Raises:
@@ -79,20 +69,13 @@ def grade(
     """
     project = folder if isinstance(folder, JudgingProject) else JudgingProject.open(folder)
     loaded = load_judge(judge, project.scale)
-    limits = {
-        "requests_per_minute": requests_per_minute,
-        "tokens_per_minute": tokens_per_minute,
-        "price": price,
-        "max_cost": max_cost,
-    }
-    if isinstance(loaded, ChatJudge):
-        loaded.rate_limit = RateLimit(requests_per_minute, tokens_per_minute)
-        parsed = Price.parse(price) if isinstance(price, str) else price
-        loaded.budget = Budget(parsed, max_cost)
-    else:
-        given = ", ".join(name for name, value in limits.items() if value is not None)
-        if given:
-            raise InputError(f"{given} have no effect on {loaded.name}", remedy="they are for openai:MODEL@URL only")
+    if limits is not None:
+        if not isinstance(loaded, ChatJudge):
+            raise InputError(
+                f"limits of requests and cost have no effect on {loaded.name}",
+                remedy="they are for openai:MODEL@URL; leave them out",
+            )
+        loaded.requests.limit(limits)
     human = combine(project.labels("human", "imported"))
     if isinstance(loaded, PairScoreJudge) and loaded.fits and not human and not dry_run:
         raise InputError(
@@ -103,7 +86,7 @@ def grade(
     known = {grade.pair for grade in project.model_grades(loaded.name)}
     questions = list(_questions(project, known))
     if dry_run:
-        return _estimate(project, loaded, questions, known, price)
+        return _estimate(project, loaded, questions, len(known))
     added: list[Verdict] = []
     try:
         with Progress(f"grading with {loaded.name}", total=len(questions), unit="pair") as progress:
@@ -118,7 +101,7 @@ def grade(
         raise type(error)(what) if type(error) in (GoldrankError, InputError) else GoldrankError(what) from error
     if isinstance(loaded, PairScoreJudge) and loaded.fits:
         _fit(project, loaded, human)
-    return _summary(project, loaded, known, added)
+    return _summary(project, loaded, len(known), len(added))
 
 
 def _questions(project: JudgingProject, known: set[tuple[str, str]]) -> Iterator[Question]:
@@ -157,45 +140,34 @@ def _fit(project: JudgingProject, judge: PairScoreJudge, human: dict[tuple[str, 
     )
 
 
-def _estimate(
-    project: JudgingProject, judge: Judge, questions: list[Question], known: set[Any], price: str | Price | None
-) -> Grading:
-    requests, prompt, completion = judge.estimate(questions) if isinstance(judge, ChatJudge) else (0, 0, 0)
-    parsed = Price.parse(price) if isinstance(price, str) else price
+def _estimate(project: JudgingProject, judge: Judge, questions: list[Question], before: int) -> Grading:
     return Grading(
         judge.name,
         project.scale,
         pairs=len(project.pool),
-        before=len(known),
+        before=before,
         graded=0,
         ungraded=len(questions),
         unparsed=0,
         grades=(0,) * len(project.scale.names),
-        requests=requests,
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cost=None if parsed is None else parsed.of(prompt, completion),
+        expense=judge.estimate(questions) if isinstance(judge, ChatJudge) else Expense(),
         dry_run=True,
     )
 
 
-def _summary(project: JudgingProject, judge: Judge, known: set[Any], added: list[Verdict]) -> Grading:
+def _summary(project: JudgingProject, judge: Judge, before: int, graded: int) -> Grading:
     stored = project.model_grades(judge.name)
-    numbers = [sum(entry.grade == grade for entry in stored) for grade in range(len(project.scale.names))]
-    chat = judge if isinstance(judge, ChatJudge) else None
+    requests = judge.requests if isinstance(judge, ChatJudge) else None
     return Grading(
         judge.name,
         project.scale,
         pairs=len(project.pool),
-        before=len(known),
-        graded=len(added),
+        before=before,
+        graded=graded,
         ungraded=len(project.pool) - len(stored),
         unparsed=sum(entry.grade is None for entry in stored),
-        grades=tuple(numbers),
-        requests=chat.requests if chat else 0,
-        prompt_tokens=chat.prompt_tokens if chat else 0,
-        completion_tokens=chat.completion_tokens if chat else 0,
-        cost=chat.budget.spent if chat and chat.budget.priced else None,
-        stopped="the highest cost is reached" if chat and chat.stopped else "",
+        grades=tuple(sum(entry.grade == grade for entry in stored) for grade in range(len(project.scale.names))),
+        expense=requests.expense if requests else Expense(),
+        stopped="the highest cost is reached" if requests and requests.stopped else "",
         remarks=remarks_of(judge),
     )

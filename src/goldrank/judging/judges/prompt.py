@@ -134,12 +134,3 @@ def parse_grade(answer: str, scale: GradeScale) -> int | None:
 def looks_like_answer(question: Question) -> bool:
     """Return True if a text contains what looks like a grade or an instruction to the judge."""
     return _LOOKS_LIKE_ANSWER.search(f"{question.query_text}\n{question.passage}") is not None
-
-
-def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has: one for four bytes of UTF-8.
-
-    >>> estimate_tokens("How many tokens are these?")
-    7
-    """
-    return -(-len(text.encode("utf-8", "replace")) // 4)

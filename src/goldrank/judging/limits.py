@@ -91,11 +91,6 @@ class Budget:
         """The cost of what was answered."""
         self._reserved = 0.0
 
-    @property
-    def priced(self) -> bool:
-        """Whether there is a price."""
-        return self._price is not None
-
     def reserve(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Return the cost that a request is expected to have, which is set aside; None if the budget is used up."""
         cost = self._price.of(prompt_tokens, completion_tokens) if self._price else 0.0
