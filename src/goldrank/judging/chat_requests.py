@@ -78,7 +78,9 @@ class ChatRequests:
     def remarks(self) -> tuple[str, ...]:
         """What was unusual about the answers."""
         number = self._uncounted
-        return (f"The server stated no tokens for {counts(number, 'answer')}; they are estimated.",) if number else ()
+        return (f"Estimated, because the server did not state them: tokens of {counts(number, 'answer')}.",) * bool(
+            number
+        )
 
     def estimate(self, prompts: Sequence[str]) -> Expense:
         """Return about what the prompts would take that are not cached."""
@@ -86,18 +88,15 @@ class ChatRequests:
         tokens = sum(map(estimate_tokens, new)), len(new) * self._answer_tokens
         return Expense(len(new), *tokens, self._price.of(*tokens) if self._price else None)
 
-    def ask(self, prompts: Sequence[str]) -> Iterator[tuple[str, ChatAnswer | RefusedError]]:
-        """Yield each prompt with its answer as it comes, or with the server's refusal of this prompt alone.
+    def ask(self, prompts: Sequence[str]) -> Iterator[list[tuple[str, ChatAnswer | RefusedError]]]:
+        """Yield prompts with their answers as they come, or with the server's refusal of that prompt alone.
 
         Raises:
             GoldrankError: The server does not answer; what was answered until then has been yielded.
         """
-        waiting = []
-        for prompt in dict.fromkeys(prompts):
-            if (known := self._cache.get(prompt)) is not None:
-                yield prompt, known
-            else:
-                waiting.append(prompt)
+        known = {prompt: self._cache.get(prompt) for prompt in prompts}
+        yield [(prompt, answer) for prompt, answer in known.items() if answer is not None]
+        waiting = [prompt for prompt, answer in known.items() if answer is None]
         failure: GoldrankError | None = None
         rest = iter(waiting)
         running: dict[Future[ChatAnswer], tuple[str, float]] = {}
@@ -108,6 +107,7 @@ class ChatRequests:
                 if not running:
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
+                answers: list[tuple[str, ChatAnswer | RefusedError]] = []
                 for future in done:
                     prompt, reserved = running.pop(future)
                     try:
@@ -118,9 +118,10 @@ class ChatRequests:
                         failure = failure or self._failure(error, prompt)
                     else:
                         self._count(prompt, answer, reserved)
-                        yield prompt, answer
+                        answers.append((prompt, answer))
+                yield answers
         if self._requests:
-            yield from self._refusals
+            yield [*self._refusals]
         elif self._refusals:
             failure = failure or self._refusals[0][1]
         if failure is not None:

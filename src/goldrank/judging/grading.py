@@ -83,7 +83,7 @@ def grade(
             where=str(project.folder),
             remedy="judge some queries first (goldrank judge serve), or give thresholds=0.1/0.4/0.7",
         )
-    known = {grade.pair for grade in project.model_grades(loaded.name)}
+    known = {entry.pair for entry in project.model_grades(loaded.name)} if getattr(loaded, "resumes", True) else set()
     questions = list(_questions(project, known))
     if dry_run:
         return _estimate(project, loaded, questions, len(known))
@@ -91,7 +91,8 @@ def grade(
     try:
         with Progress(f"grading with {loaded.name}", total=len(questions), unit="pair") as progress:
             for verdicts in loaded.grade(questions):
-                project.add_model_grades(_as_grades(verdicts, loaded.name))
+                if verdicts:
+                    project.add_model_grades(_as_grades(verdicts, loaded.name))
                 added += verdicts
                 progress.advance(len(verdicts))
     except GoldrankError as error:

@@ -44,13 +44,13 @@ class ChatJudge:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was unusual about the texts and the answers."""
-        texts = {
-            f"{counts(self._suspicious, 'pair')} had text that looks like a grade or an instruction to the judge; look "
+        remarks = {
+            f"Text that looks like a grade or an instruction to the judge: in {counts(self._suspicious, 'pair')}. Look "
             "at their grades.": self._suspicious,
-            f"{counts(self._cut, 'passage')} were cut at {self._max} characters.": self._cut,
-            f"{counts(self._refused, 'pair')} were refused by the server, and have no grade.": self._refused,
+            f"Cut at {self._max} characters: {counts(self._cut, 'passage')}.": self._cut,
+            f"Refused by the server, and without a grade: {counts(self._refused, 'pair')}.": self._refused,
         }
-        return (*(text for text, number in texts.items() if number), *self.requests.remarks)
+        return (*(text for text, number in remarks.items() if number), *self.requests.remarks)
 
     def estimate(self, questions: Sequence[Question]) -> Expense:
         """Return about what it would take to grade these."""
@@ -61,14 +61,17 @@ class ChatJudge:
         self._suspicious = sum(map(looks_like_answer, questions))
         self._cut = sum(self._max is not None and len(question.passage) > self._max for question in questions)
         asked = self._by_prompt(questions)
-        for prompt, answer in self.requests.ask(list(asked)):
-            if isinstance(answer, RefusedError):
-                self._refused += len(asked[prompt])
-                yield [Verdict(question, None, str(answer)) for question in asked[prompt]]
-            else:
-                grade = parse_grade(answer.text, self._scale)
-                tokens = answer.prompt_tokens, answer.completion_tokens
-                yield [Verdict(question, grade, answer.text, *tokens) for question in asked[prompt]]
+        for answers in self.requests.ask(list(asked)):
+            verdicts: list[Verdict] = []
+            for prompt, answer in answers:
+                if isinstance(answer, RefusedError):
+                    self._refused += len(asked[prompt])
+                    verdicts += [Verdict(question, None, str(answer)) for question in asked[prompt]]
+                else:
+                    grade = parse_grade(answer.text, self._scale)
+                    tokens = answer.prompt_tokens, answer.completion_tokens
+                    verdicts += [Verdict(question, grade, answer.text, *tokens) for question in asked[prompt]]
+            yield verdicts
 
     def _by_prompt(self, questions: Sequence[Question]) -> dict[str, list[Question]]:
         by_prompt: dict[str, list[Question]] = {}

@@ -28,6 +28,11 @@ class FunctionJudge:
         self._version = stamp_of_function(spec, function, {}).version
 
     @property
+    def resumes(self) -> bool:
+        """Whether earlier grades under the same name are of the same function: not of one whose code is not known."""
+        return self._version is not None
+
+    @property
     def name(self) -> str:
         """The name of the function and a stamp of its source, if its source is known."""
         return identity_of(self._spec, self._version or "").strip()

@@ -38,9 +38,9 @@ class GradeFile:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How many grades are of pairs that were not asked for."""
+        """How many grades are of pairs outside of the pool."""
         number = len(self._unused)
-        return (f"{counts(number, 'grade')} of the file are of pairs outside of the pool.",) if number else ()
+        return (f"Left out, because the pair is not in the pool: {counts(number, 'grade')}.",) if number else ()
 
     def grade(self, questions: Sequence[Question]) -> Iterator[list[Verdict]]:
         """Yield the grades of the file; pairs that it does not have are left out."""

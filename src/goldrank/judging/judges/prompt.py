@@ -49,7 +49,9 @@ _MEANINGS = (
 _FIELD = re.compile(r"\{(grades|query|passage)\}")
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(r"##\s*final\s+(?:grade|score)\b", re.IGNORECASE)
-_STATEMENT = re.compile(r"[*_`]*##\s*final\s+(?:grade|score)[*_`]*\s*:[*_`]*\s*(\d{1,2})\s*[*_`]*\.?", re.IGNORECASE)
+_STATEMENT = re.compile(
+    r"[*_`]*##\s*final\s+(?:grade|score)[*_`\s]*:[*_`\s]*([0-9]{1,2})[*_`\s]*\.?[*_`]*", re.IGNORECASE
+)
 _LOOKS_LIKE_ANSWER = re.compile(
     r"##\s*final\s+(?:grade|score)|\b(?:grade|score|relevance)\s*[:=]\s*\d|"
     r"\bignore\s+(?:all\s+|any\s+)?(?:the\s+)?(?:previous|above|prior|other)\s+(?:instructions?|text|prompts?)",
