@@ -17,7 +17,7 @@ from goldrank.judging.labels import GradeScale
 from goldrank.judging.limits import Budget, Price, RateLimit
 from goldrank.judging.project import JudgingProject
 from http_servers import RESET, STALL, Reply, json_reply
-from judged_projects import ITEMS, QUERIES, ChatServer, label_all, new_project, true_grade
+from judging.graded_projects import ITEMS, QUERIES, ChatServer, label_all, new_project, true_grade
 
 PAIRS = QUERIES * ITEMS
 

@@ -14,6 +14,9 @@ ACTIONS = {
     "status": "show how far the judging is, and what to do next",
     "export": "write the labels as qrels or JSON Lines",
     "import": "add judgments or clicks that exist already",
+    "grade": "let a model judge grade the pool",
+    "agreement": "measure how well judges agree, and the biases of model judges",
+    "prompt": "print the prompt of model judges",
 }
 """The actions with their help; ``cli/judge_NAME.py`` has ``add_arguments`` and ``run``, and perhaps ``EXAMPLES``."""
 _ABOUT = "Make gold where there is none: pool the results of several systems, and judge them."

@@ -6,8 +6,11 @@ The names below are public, as ``goldrank.judging.start`` and so on; they are lo
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldrank.judging.chat_requests import Limits
     from goldrank.judging.exports import export
+    from goldrank.judging.grading import Grading, grade
     from goldrank.judging.imports import Import, import_labels
+    from goldrank.judging.judge_agreement import AgreementReport, JudgeQuality, agreement, judge_quality
     from goldrank.judging.labels import GradeScale, Label, ModelGrade
     from goldrank.judging.plans import Plan, Unit
     from goldrank.judging.pools import Pool, PooledItem
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from goldrank.judging.starting import start
 
 _HOMES = {
+    "judge_agreement": ("AgreementReport", "JudgeQuality", "agreement", "judge_quality"),
+    "chat_requests": ("Limits",),
+    "grading": ("Grading", "grade"),
     "exports": ("export",),
     "imports": ("Import", "import_labels"),
     "labels": ("GradeScale", "Label", "ModelGrade"),
@@ -27,18 +33,25 @@ _HOMES = {
 }
 
 __all__ = [
+    "AgreementReport",
     "GradeScale",
+    "Grading",
     "Import",
+    "JudgeQuality",
     "JudgingProject",
     "JudgingStatus",
     "Label",
+    "Limits",
     "ModelGrade",
     "Plan",
     "Pool",
     "PooledItem",
     "Unit",
+    "agreement",
     "export",
+    "grade",
     "import_labels",
+    "judge_quality",
     "open_project",
     "start",
     "status",

@@ -105,6 +105,11 @@ def grade(
     return _summary(project, loaded, len(known), len(added))
 
 
+def first_question(project: JudgingProject) -> Question:
+    """Return the first pair of the pool as a question."""
+    return next(_questions(project, set()))
+
+
 def _questions(project: JudgingProject, known: set[tuple[str, str]]) -> Iterator[Question]:
     for query, pooled in project.pool.items.items():
         for entry in pooled:

@@ -108,6 +108,7 @@ def view_rows(rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid], schem
 
 _MODULES = {
     "AcrossComparison": "across",
+    "AgreementReport": "model_judges",
     "Audit": "audit",
     "Baseline": "gate",
     "Comparison": "comparison",
@@ -116,6 +117,7 @@ _MODULES = {
     "FaissFile": "index",
     "GateResult": "gate",
     "Gold": "rows",
+    "Grading": "model_judges",
     "Hits": "rows",
     "IndexFolder": "index",
     "JudgingStatus": "judging",
