@@ -17,6 +17,7 @@ ACTIONS = {
     "grade": "let a model judge grade the pool",
     "agreement": "measure how well judges agree, and the biases of model judges",
     "prompt": "print the prompt of model judges",
+    "queries": "make queries from documents where there is no query log",
 }
 """The actions with their help; ``cli/judge_NAME.py`` has ``add_arguments`` and ``run``, and perhaps ``EXAMPLES``."""
 _ABOUT = "Make gold where there is none: pool the results of several systems, and judge them."

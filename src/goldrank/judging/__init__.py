@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from goldrank.judging.imports import Import, import_labels
     from goldrank.judging.judge_agreement import AgreementReport, JudgeQuality, agreement, judge_quality
     from goldrank.judging.labels import GradeScale, Label, ModelGrade
+    from goldrank.judging.making_queries import MadeQueries, make_queries
     from goldrank.judging.plans import Plan, Unit
     from goldrank.judging.pools import Pool, PooledItem
     from goldrank.judging.progress import JudgingStatus, status
@@ -25,6 +26,7 @@ _HOMES = {
     "exports": ("export",),
     "imports": ("Import", "import_labels"),
     "labels": ("GradeScale", "Label", "ModelGrade"),
+    "making_queries": ("MadeQueries", "make_queries"),
     "plans": ("Plan", "Unit"),
     "progress": ("JudgingStatus", "status"),
     "pools": ("Pool", "PooledItem"),
@@ -42,6 +44,7 @@ __all__ = [
     "JudgingStatus",
     "Label",
     "Limits",
+    "MadeQueries",
     "ModelGrade",
     "Plan",
     "Pool",
@@ -52,6 +55,7 @@ __all__ = [
     "grade",
     "import_labels",
     "judge_quality",
+    "make_queries",
     "open_project",
     "start",
     "status",

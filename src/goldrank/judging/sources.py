@@ -44,7 +44,7 @@ def load_data(docs: PathLike, queries: PathLike | None, settings: Settings) -> R
     Raises:
         InputError: There is no such data, or there are no queries.
     """
-    task, items, own, remarks = _read_items(docs, queries)
+    task, items, own, remarks = read_items(docs, queries)
     if queries is not None:
         read = read_queries(queries)
         chosen, remarks = read.documents, [*remarks, *read.remarks]
@@ -141,7 +141,7 @@ def _unique(rows: list[tuple[str, str, tuple[tuple[str, str], ...]]], source: st
     return Queries(Documents(queries, source), tuple(remarks))
 
 
-def _read_items(
+def read_items(
     docs: PathLike, queries: PathLike | None
 ) -> tuple[RankingTask | None, Documents, Documents | None, list[str]]:
     """Return the task if there is one, the documents, their own queries, and remarks."""

@@ -123,6 +123,7 @@ _MODULES = {
     "JudgingStatus": "judging",
     "Leaderboard": "leaderboards",
     "Leaderboards": "leaderboards",
+    "MadeQueries": "made_queries",
     "MaskedPredictions": "masked",
     "MaskedResult": "masked",
     "MeasurementEvaluation": "evaluation",
