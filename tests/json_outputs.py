@@ -48,7 +48,7 @@ CASES = {
         ["gold.txt", "a.run", "b.run", "-M", "mrr", "--slices", "languages.csv", "--sequential"],
     ],
     "explain": [["ndcg@10", "mpr"], ["recall@5", "--profile", "bge"]],
-    "list": [["metrics"], ["profiles"], ["tasks"], ["models"], ["conventions"], ["slices"]],
+    "list": [["metrics"], ["profiles"], ["tasks"], ["models"], ["judges"], ["conventions"], ["slices"]],
     "similarity": [["red wine", "white wine", "chess", "-m", "tfidf"]],
     "encode": [["tiny/corpus.jsonl", "-m", "random:8", "-o", "vectors"]],
     "index search": [["tiny.index", "river stone", "-k", "2", "-m", "random:8"]],
@@ -73,6 +73,12 @@ CASES = {
     "judge start": [JUDGE, JUDGE, ["wines", "-m", "bm25", "--queries", "asked.txt", "--folder", "one", "--no-serve"]],
     "judge import": [["judged", "tiny/qrels/test.tsv"], ["judged", "clicks.csv", "--source", "weak"]],
     "judge status": [["judged"], ["one"]],
+    "judge grade": [
+        ["graded", "--judge", "overlap"],
+        ["graded", "--judge", "openai:tiny@http://localhost:1/v1", "--dry-run", "--price", "0.1/0.4"],
+    ],
+    "judge agreement": [["graded"], ["graded", "--judge", "overlap"]],
+    "judge queries": [["questions", "-o", "made.jsonl", "--count", "8", "-m", "bm25", "random:8"]],
     "report": [
         [*KEYS, "games-bm25", "games-random-8", *FAST],
         ["sentence-pairs-random-8", MASKED[0], *FAST],
@@ -113,6 +119,9 @@ REFUSED = {
     "judge start": ["missing", "-m", "bm25"],
     "judge import": ["judged", "missing.txt"],
     "judge status": ["missing"],
+    "judge grade": ["graded", "--judge", "nosuchjudge"],
+    "judge agreement": ["graded", "--judge", "nosuchjudge"],
+    "judge queries": ["missing", "-o", "other.jsonl"],
     "report": ["nosuchrun"],
     "meta": ["missing.csv"],
     "data check": ["missing"],
@@ -156,8 +165,23 @@ def write_inputs(folder, patch):
     (folder / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *pairs]) + "\n")
     _write_scores(folder)
     assert main(["masked", "predict", "persons", "-m", "names:majority", "names:random", "-k", "2"]) == 0
+    start = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--limit", "20"]
+    assert main([*start, "--folder", str(folder / "graded")]) == 0
+    _judge(folder / "graded")
     measured = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})
     patch.setattr(calibration, "calibrate", lambda models, warn: measured)
+
+
+def _judge(folder):
+    """Label everything, a part of it by two people."""
+    from goldrank.judging.project import JudgingProject
+
+    project = JudgingProject.open(folder)
+    for query, pooled in project.pool.items.items():
+        for at, entry in enumerate(pooled):
+            project.add_label(query, entry.item, at % 4, "ann", 1.0)
+            if at % 2:
+                project.add_label(query, entry.item, at % 3, "bob", 1.0)
 
 
 def _write_beir(folder):

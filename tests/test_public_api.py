@@ -24,7 +24,10 @@ CALLS = {
     "index": ["build_index", "open_index"],
     "sensitivity": ["sensitivity"],
     "audit": ["audit"],
-    "judge": ["judging.start", "judging.open_project", "judging.status", "judging.export", "judging.import_labels"],
+    "judge": [
+        *("judging.start", "judging.open_project", "judging.status", "judging.export", "judging.import_labels"),
+        *("judging.make_queries", "judging.grade", "judging.agreement", "judging.judge_quality"),
+    ],
     "masked": ["masked.predict", "masked.score"],
     "report": ["report"],
     "plot": ["plot"],

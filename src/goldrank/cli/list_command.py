@@ -88,6 +88,15 @@ def _predictors() -> list[dict[str, str]]:
     ]
 
 
+def _judges() -> list[dict[str, str]]:
+    from goldrank.judging.judges import JUDGES
+
+    return [
+        {"judge": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
+        for name, kind in JUDGES.items()
+    ]
+
+
 def _transforms() -> list[dict[str, str]]:
     from goldrank.vectors.transform_kinds import KINDS
 
@@ -148,6 +157,7 @@ _LISTS = {
     "models": _models,
     "indexes": _indexes,
     "predictors": _predictors,
+    "judges": _judges,
     "transforms": _transforms,
     "similarities": _similarities,
     "metrics": _metrics,

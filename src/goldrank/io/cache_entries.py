@@ -20,6 +20,7 @@ KINDS = {
     "words": "word-vector files in a format that loads fast",
     "fingerprints": "digests of large files",
     "near-duplicates": "near-duplicate items of collections",
+    "answers": "answers of chat models to judges of relevance",
     "collections": "downloaded data sets",
     "downloads": "the downloaded files of data sets",
 }

@@ -66,6 +66,13 @@ def grade(
     Raises:
         InputError: A setting is wrong, or thresholds cannot be fitted for want of labels.
         GoldrankError: The server gives no answer; what was graded until then is kept.
+
+    >>> import tempfile
+    >>> from goldrank.judging import start
+    >>> project = start("questions", None, ["bm25", "random:8"], depth=2, limit=10, folder=tempfile.mkdtemp())
+    >>> result = grade(project, "overlap(thresholds=0.05/0.1/0.2)")
+    >>> result.graded == result.pairs, result.unparsed
+    (True, 0)
     """
     project = folder if isinstance(folder, JudgingProject) else JudgingProject.open(folder)
     loaded = load_judge(judge, project.scale)

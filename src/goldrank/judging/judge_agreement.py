@@ -119,6 +119,16 @@ def agreement(folder: PathLike | JudgingProject, judge: str | None = None, *, le
         folder: The folder of the project.
         judge: The model judge; all that have graded something if it is not given.
         level: The confidence level of the intervals.
+
+    >>> import tempfile
+    >>> from goldrank.judging import start
+    >>> project = start("questions", None, ["bm25", "random:8"], depth=2, limit=10, folder=tempfile.mkdtemp())
+    >>> for unit in project.plan.units:
+    ...     for at, item in enumerate(unit.items):
+    ...         for person in ("ann", "bob"):
+    ...             _ = project.add_label(unit.query, item, at, person)
+    >>> agreement(project).humans.alphas["ordinal"].value
+    1.0
     """
     project = folder if isinstance(folder, JudgingProject) else JudgingProject.open(folder)
     labels = project.labels("human", "imported")
@@ -126,7 +136,7 @@ def agreement(folder: PathLike | JudgingProject, judge: str | None = None, *, le
     names = known if judge is None else [find_judge(known, judge)]
     notes = []
     if weak := len(project.labels("weak")):
-        notes.append(f"{counts(weak, 'weak label')} (clicks) are left out: they are no human judgments.")
+        notes.append(f"Left out, because clicks are no human judgments: {counts(weak, 'weak label')}.")
     return AgreementReport(
         project.scale,
         human_agreement(labels, level=level),
@@ -165,6 +175,15 @@ def judge_quality(project: JudgingProject, judge: str, *, level: float = 0.95) -
         project: The project.
         judge: The model judge; options and versions may be left out.
         level: The confidence level of the intervals, and of the test whether it agrees better than by chance.
+
+    >>> import tempfile
+    >>> from goldrank.judging import start
+    >>> project = start("questions", None, ["bm25", "random:8"], depth=2, limit=10, folder=tempfile.mkdtemp())
+    >>> _ = project.add_label(project.queries[0], project.pool.ids(project.queries[0])[0], 3, "ann")
+    >>> from goldrank.judging import grade
+    >>> _ = grade(project, "overlap(thresholds=0.05/0.1/0.2)")
+    >>> judge_quality(project, "overlap").usable  # a single label shows nothing
+    False
     """
     name = find_judge(project.model_judges(), judge)
     human = combine(project.labels("human", "imported"))

@@ -94,9 +94,9 @@ def make_by_rule(documents: Sequence[Document], kinds: Sequence[str], count: int
         if len(queries) == count:
             break
         document = documents[number]
-        # The kind whose turn it is, or the next one for which the document has a text.
-        turn = len(queries) % len(kinds)
-        for kind in (*kinds[turn:], *kinds[:turn]):
+        # The kind that is rarest so far, or the next one for which the document has a text.
+        numbers = Counter(query.kind for query in queries)
+        for kind in sorted(kinds, key=lambda kind: numbers[kind]):
             made = _by_rule(kind, document, frequencies, len(documents), rng)
             if made is None or _key(made[0]) in shared:
                 continue

@@ -67,6 +67,12 @@ def make_queries(
         seed: Of the choice of documents.
         models: Systems that search the documents, to measure whether their order depends on the kind of queries.
         limits: Of the requests to the chat model.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "queries.jsonl"
+    >>> made = make_queries("questions", file, kinds=["title", "terms"], count=10)
+    >>> len(made.queries), [kind.kind for kind in made.kinds], file.exists()
+    (10, ['title', 'terms'], True)
     """
     chosen = _checked(kinds, llm, count)
     files = _files(output)
