@@ -186,8 +186,8 @@ def _warnings(measures: Sequence[KindMeasures], differences: Sequence[KindDiffer
             turned = ", which reverses their order" if pair in difference.reversed else ""
             yield DataWarning(
                 "order-depends-on-kind",
-                f"The difference {pair} is {difference.advantages[pair].value:+.3f} greater on {difference.first} than "
-                f"on {difference.second} queries{turned}.",
+                f"The advantage {pair} changes by {difference.advantages[pair].value:+.3f} from {difference.second} to "
+                f"{difference.first} queries{turned}.",
                 remedy="Do not choose a system by these queries.",
             )
     if len(measures) == 1:
