@@ -162,7 +162,7 @@ def test_the_command_prints_measures_and_refuses_what_cannot_be(own_folder, caps
     refused = {
         ("-o", "made.csv"): "made.csv: the queries are written as JSON Lines",
         ("-o", "no/made.jsonl"): "the folder does not exist",
-        ("-o", "x.jsonl", "--kind", "llm"): "queries of the kind llm need a chat model",
+        ("-o", "x.jsonl", "--query-kind", "llm"): "queries of the kind llm need a chat model",
         ("-o", "x.jsonl", "--llm", "bm25"): "'bm25' is not a chat model; write openai:MODEL@https://host/v1",
         ("-o", "x.jsonl", "--count", "2"): "2 queries cannot be of 4 kinds",
     }

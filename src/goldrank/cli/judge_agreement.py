@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
     add_folder(parser)
     parser.add_argument(
-        "--judge", metavar="SPEC", help="one model judge, without options and versions if that is clear (default: all)"
+        "--judge",
+        metavar="NAME",
+        help="one model judge by its spec, without options and versions if that is clear (default: all)",
     )
     parser.add_argument(
         "--level", type=float, default=0.95, metavar="P", help="confidence level of intervals (default 0.95)"

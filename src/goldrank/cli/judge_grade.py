@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_folder(parser)
     kinds = "; ".join(f"{kind.example}: {kind.summary}" for kind in JUDGES.values())
-    parser.add_argument("--judge", required=True, metavar="SPEC", help=f"who grades: {kinds}; or the path of a file")
+    parser.add_argument(
+        "--judge", required=True, metavar="NAME", help=f"the model judge, by its spec: {kinds}; or the path of a file"
+    )
     add_limits(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="only estimate requests, tokens and cost; nothing is asked or stored"

@@ -9,7 +9,7 @@ from goldrank.cli.judge_grade import add_limits, limits
 
 EXAMPLES = """\
   goldrank judge queries ./docs -o queries.jsonl -m bm25 wordllama
-  goldrank judge queries ./docs -o queries.jsonl --llm openai:gpt-4o-mini --kind llm title terms --count 150
+  goldrank judge queries ./docs -o queries.jsonl --llm openai:gpt-4o-mini --query-kind llm title terms --count 150
 """
 
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in RULES.items())
     parser.add_argument(
-        "--kind", nargs="+", action="extend", choices=(*RULES, LLM),
+        "--query-kind", nargs="+", action="extend", choices=(*RULES, LLM),
         help=f"kinds of queries, in turn: {meanings}; llm: written by --llm (default: all rules, or llm with --llm)",
     )  # fmt: skip
     parser.add_argument("--count", type=int, default=100, metavar="N", help="how many queries (default 100)")
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         args.docs,
         args.output,
         llm=args.llm,
-        kinds=args.kind,
+        kinds=args.query_kind,
         count=args.count,
         seed=args.seed,
         models=args.model,
