@@ -12,6 +12,7 @@ from pathlib import Path
 
 from goldrank.errors import InputError
 from goldrank.io.files import read_bytes
+from goldrank.judging.guidelines import definitions
 from goldrank.judging.judges.base import Question
 from goldrank.judging.labels import GradeScale
 
@@ -40,12 +41,6 @@ Decide in these steps, without writing them down:
 Answer with this one line and nothing else, with the grade as a whole number:
 ##final grade: GRADE
 """
-_MEANINGS = (
-    "the passage has nothing to do with the query",
-    "the passage is on the topic of the query, but does not answer it",
-    "the passage has some answer to the query, but it is unclear or hidden among other information",
-    "the passage is dedicated to the query and has the exact answer",
-)
 _FIELD = re.compile(r"\{(grades|query|passage)\}")
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(r"##\s*final\s+(?:grade|score)\b", re.IGNORECASE)
@@ -66,10 +61,9 @@ def describe_grades(scale: GradeScale) -> str:
     0 = no
     1 = yes
     """
-    default = scale == GradeScale()
-    meanings = [f": {meaning}" for meaning in _MEANINGS] if default else [""] * len(scale.names)
+    named = zip(scale.names, definitions(scale), strict=True)
     return "\n".join(
-        f"{grade} = {name}{meaning}" for (grade, name), meaning in zip(enumerate(scale.names), meanings, strict=True)
+        f"{grade} = {name}" + (f": {meaning}" if meaning else "") for grade, (name, meaning) in enumerate(named)
     )
 
 

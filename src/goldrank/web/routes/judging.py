@@ -33,7 +33,7 @@ _STEPS = {
     "finished": (
         ("leaderboard", "shows which system is best, with intervals"),
         ("next", "plans further labels if the leading systems cannot be told apart yet"),
-        ("status", "shows the judges and how far they agree"),
+        ("agreement", "shows how far the judges agree"),
         ("export -o qrels.txt", "writes the labels as relevance judgements (qrels)"),
     ),
     "waiting": (("status", "shows who has judged how much and what is left"),),
