@@ -4,6 +4,10 @@
 
 #include <cstring>
 
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
 #include "python_api.hpp"
 
 namespace goldrank {
@@ -20,6 +24,24 @@ inline void prefetch(const void* address) {
   __builtin_prefetch(address);
 #else
   static_cast<void>(address);
+#endif
+}
+
+// The number of the lowest bit of a word that is not 0.
+inline int lowest_bit(uint64_t bits) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  unsigned long index;
+#if defined(_WIN64)
+  _BitScanForward64(&index, bits);
+#else
+  if (!_BitScanForward(&index, static_cast<uint32_t>(bits))) {
+    _BitScanForward(&index, static_cast<uint32_t>(bits >> 32));
+    index += 32;
+  }
+#endif
+  return static_cast<int>(index);
+#else
+  return __builtin_ctzll(bits);
 #endif
 }
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -149,10 +150,13 @@ class ItemTable {
   size_t find(string_view item) { return size_t{slot_of(item, hash_of(item))} - 1; }
 
  private:
-  // Four times as many slots as entries, because most of them should be found at once.
+  // As many slots as fit into the first cache of most processors.
+  static constexpr size_t kSmall = 8192;
+
+  // Four times as many slots as entries, eight times in a small table, because most should be found at once.
   static size_t slots_for(size_t entries) {
     size_t slots = 16;
-    while (slots < 4 * entries) slots *= 2;
+    while (slots < 4 * entries || slots < std::min(8 * entries, kSmall)) slots *= 2;
     return slots;
   }
 

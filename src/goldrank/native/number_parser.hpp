@@ -45,13 +45,11 @@ inline double nearest_double(string_view decimal, ReleasedGil& gil) {
   return gil.with_gil([&] { return PyOS_string_to_double(terminated.c_str(), nullptr, nullptr); });
 }
 
-// The whole number in the last `count` bytes (1 to 8) before `end`, if all of them are digits. Always reads the eight
-// bytes before `end`, and masks those in front of the digits.
-GOLDRANK_INLINE std::optional<uint32_t> parse_last_digits(const char* end, std::ptrdiff_t count) {
-#if defined(GOLDRANK_LITTLE_ENDIAN)
+// The whole number in the last `count` (1 to 8) bytes of a word, if all of them are digits; the others are masked.
+GOLDRANK_INLINE std::optional<uint32_t> combine_digits(uint64_t word, std::ptrdiff_t count) {
   constexpr uint64_t zeros = 0x3030303030303030u, high_halves = 0xF0F0F0F0F0F0F0F0u;
   const uint64_t wanted = ~uint64_t{0} << (64 - 8 * count);
-  uint64_t word = (load<uint64_t>(end - 8) & wanted) | (zeros & ~wanted);
+  word = (word & wanted) | (zeros & ~wanted);
   if (((word & high_halves) | (((word + 0x0606060606060606u) & high_halves) >> 4)) != 0x3333333333333333u) return {};
   // Combine digits to pairs, then the four pairs to one number, each pair times its power of 100.
   word -= zeros;
@@ -60,6 +58,13 @@ GOLDRANK_INLINE std::optional<uint32_t> parse_last_digits(const char* end, std::
   word = (word & every_other_pair) * (uint64_t{1000000} << 32 | 100) +
          (word >> 16 & every_other_pair) * (uint64_t{10000} << 32 | 1);
   return static_cast<uint32_t>(word >> 32);
+}
+
+// The whole number in the last `count` bytes (1 to 8) before `end`, if all of them are digits. Always reads the eight
+// bytes before `end`.
+GOLDRANK_INLINE std::optional<uint32_t> parse_last_digits(const char* end, std::ptrdiff_t count) {
+#if defined(GOLDRANK_LITTLE_ENDIAN)
+  return combine_digits(load<uint64_t>(end - 8), count);
 #else
   static_cast<void>(end), static_cast<void>(count);
   return {};
@@ -69,28 +74,45 @@ GOLDRANK_INLINE std::optional<uint32_t> parse_last_digits(const char* end, std::
 // The largest whole number up to which every whole number is a double.
 constexpr uint64_t kExactWhole = uint64_t{1} << 53;
 
+// The bytes up to the end of a number that `parse_plain_decimal` may read.
+constexpr std::ptrdiff_t kBytesOfDecimal = 9;
+
 // Parses a decimal with one to eight digits after the point and no exponent, as nearly all scores are; returns false for
-// any other. As in `parse_number`, eight bytes up to the end of the token must be readable.
+// any other.
 GOLDRANK_INLINE bool parse_plain_decimal(string_view token, double& value) {
-  static constexpr uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+#if defined(GOLDRANK_LITTLE_ENDIAN)
   static constexpr double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
   const char* at = token.data();
   const char* const end = at + token.size();
   const bool negative = *at == '-';
   at += negative;
-  // Bounds the digits before the point, so that the number fits into 64 bits.
-  if (FLT_EVAL_METHOD != 0 || end - at < 3 || end - at > 18 || !is_digit(*at)) return false;
-  auto mantissa = static_cast<uint64_t>(*at++ - '0');
-  for (; at != end && is_digit(*at); ++at) mantissa = mantissa * 10 + static_cast<unsigned>(*at - '0');
-  const std::ptrdiff_t places = end - at - 1;
-  if (places < 1 || places > 8 || *at != '.') return false;
-  const auto fraction = parse_last_digits(end, places);
-  if (!fraction || mantissa >= 1000000000) return false;
-  mantissa = mantissa * whole_powers[places] + *fraction;
+  std::ptrdiff_t digits = end - at - 1;
+  // Bounds the digits, so that the number fits into 64 bits.
+  if (FLT_EVAL_METHOD != 0 || digits < 2 || digits > 17) return false;
+  // The last nine bytes are eight digits and the point, which is found by its lowest flag and left out.
+  const uint64_t first = load<uint64_t>(end - 9), last = load<uint64_t>(end - 8);
+  const uint64_t is_other = first ^ 0x2E2E2E2E2E2E2E2Eu;
+  const uint64_t flags = (is_other - 0x0101010101010101u) & ~is_other & 0x8080808080808080u;
+  if (flags == 0) return false;
+  const int before = lowest_bit(flags) / 8, places = 8 - before;
+  if (places >= digits) return false;
+  uint64_t mantissa = 0;
+  for (; digits > 8; --digits, ++at) {
+    if (!is_digit(*at)) return false;
+    mantissa = mantissa * 10 + static_cast<unsigned>(*at - '0');
+  }
+  const uint64_t is_before = (uint64_t{1} << 8 * before) - 1;
+  const auto rest = combine_digits((first & is_before) | (last & ~is_before), digits);
+  if (!rest) return false;
+  mantissa = mantissa * 100000000 + *rest;
   if (mantissa > kExactWhole) return false;
   const double magnitude = static_cast<double>(static_cast<int64_t>(mantissa)) / powers[places];
   value = negative ? -magnitude : magnitude;
   return true;
+#else
+  static_cast<void>(token), static_cast<void>(value);
+  return false;
+#endif
 }
 
 // Parses a token of the fourth column or a later one: at least six bytes of the line and the decimal point stand before

@@ -22,7 +22,7 @@ void expect(bool condition) {
   if (!condition) throw Unusual{};
 }
 
-// The bytes of a token that may stand before the eighth byte of the data, where `parse_number` must not look back.
+// Reads numbers, also near the beginning of the data, where the parser must not look back.
 class NumberReader {
  public:
   NumberReader(string_view data, ReleasedGil& gil) : data_(data), gil_(gil) {}
@@ -30,7 +30,7 @@ class NumberReader {
   double read(string_view token) {
     expect(!token.empty());
     double value;
-    if (token.data() + token.size() - data_.data() < 8) {
+    if (token.data() + token.size() - data_.data() < kBytesOfDecimal) {
       const std::string padded = std::string(8, ' ').append(token);
       expect(parse_number(string_view(padded).substr(8), value, gil_) == NumberKind::finite);
       return value;

@@ -11,9 +11,6 @@
 #if defined(__SSE2__) || defined(_M_X64)
 #define GOLDRANK_SSE2 1
 #include <emmintrin.h>
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
 #endif
 // Functions for wider registers than those every processor has, chosen when the module is loaded.
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -22,23 +19,6 @@
 #endif
 
 namespace goldrank {
-
-inline int lowest_bit(uint64_t bits) {
-#if defined(_MSC_VER) && !defined(__clang__)
-  unsigned long index;
-#if defined(_WIN64)
-  _BitScanForward64(&index, bits);
-#else
-  if (!_BitScanForward(&index, static_cast<uint32_t>(bits))) {
-    _BitScanForward(&index, static_cast<uint32_t>(bits >> 32));
-    index += 32;
-  }
-#endif
-  return static_cast<int>(index);
-#else
-  return __builtin_ctzll(bits);
-#endif
-}
 
 constexpr size_t kBlockBytes = 64;
 
