@@ -289,11 +289,12 @@ class Run(_ItemsByQuery):
         """
         from goldrank import io
 
-        file = io.open_rows(path, "run", format=format)
+        threads = usable_cores() if threads is None else threads
+        file = io.open_rows(path, "run", format=format, threads=threads)
         run = cls.__new__(cls)
         run._columns = None
         if file.format == "trec":
-            run._trec, run._threads = file, usable_cores() if threads is None else threads
+            run._trec, run._threads = file, threads
         elif (packed := file.pack()) is not None:
             run._packed = packed
         else:

@@ -83,14 +83,14 @@ class RowsFile:
         return packed
 
 
-def open_rows(path: PathLike, kind: TableKind, format: str | None = None) -> RowsFile:
-    """Open a file and recognise its format, unless *format* names it."""
+def open_rows(path: PathLike, kind: TableKind, format: str | None = None, threads: int = 1) -> RowsFile:
+    """Open a file and recognise its format, unless *format* names it; *threads* check the text of a large one."""
     from goldrank.io.formats.detection import recognise
 
     if format is not None:
         format_module(format)  # refuses an unknown name before the file is read
     name = display_name(path)
-    mapped = map_text(path)
+    mapped = map_text(path, threads)
     if mapped is not None:
         recognised = format or _recognise_head(mapped, kind, name)
         if recognised in _MAPPED:

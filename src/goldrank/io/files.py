@@ -63,7 +63,7 @@ def read_bytes(path: PathLike) -> bytes:
         ) from None
 
 
-def map_text(path: PathLike) -> MappedFile | None:
+def map_text(path: PathLike, threads: int = 1) -> MappedFile | None:
     """Map a large plain text file into memory, checked as by `read_bytes`; return None for any other file."""
     try:
         if os.fspath(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < _MAP_FROM:
@@ -78,18 +78,39 @@ def map_text(path: PathLike) -> MappedFile | None:
         return None
     without_mark(head, display_name(path))
     with unchanged(mapped):
-        # As signed numbers, all bytes of ASCII text without NUL are above 0.
-        bytes_, is_ascii = np.frombuffer(mapped, np.int8), True
-        for start in range(0, len(bytes_), _CHUNK):
-            chunk = bytes_[start : start + _CHUNK]
-            if chunk.min() > 0:
-                continue
-            if not chunk.all():
-                _refuse_nul(mapped[: start + _CHUNK], display_name(path))
-            is_ascii = is_ascii and bool(chunk.min() >= 0)
-        if not is_ascii:
-            _refuse_binary(mapped[:], display_name(path))
+        _check_bytes(mapped, display_name(path), threads)
     return mapped
+
+
+def _check_bytes(mapped: MappedFile, name: str, threads: int) -> None:
+    # As signed numbers, all bytes of ASCII text without NUL are above 0.
+    values = np.frombuffer(mapped, np.int8)
+    starts = range(0, len(values), _CHUNK)
+    with_nul: list[int] = []
+    not_ascii: list[int] = []
+
+    def check_chunk(start: int) -> None:
+        if with_nul and start > min(with_nul):
+            return
+        chunk = values[start : start + _CHUNK]
+        least = chunk.min()
+        if least < 0:
+            not_ascii.append(start)
+        if least <= 0 and not chunk.all():
+            with_nul.append(start)
+
+    if threads <= 1:
+        for start in starts:
+            check_chunk(start)
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(check_chunk, starts))
+    if with_nul:
+        _refuse_nul(mapped[: min(with_nul) + _CHUNK], name)
+    if not_ascii:
+        _refuse_binary(mapped[:], name)
 
 
 def _checked(data: bytes, name: str) -> bytes:
@@ -145,8 +166,10 @@ def _read_whole(stream: IO[bytes], name: str) -> bytes:
         chunks = decompressed(chunks, compression, name, packed=size or 0)
     elif size is None:
         chunks = _limited(chunks, name)
-    elif size <= len(first):
-        return b"".join(chunks)
+    else:
+        # One allocation of the right size instead of a buffer that grows.
+        stream.seek(0)
+        return stream.read()
     content = BytesIO()
     for chunk in chunks:
         content.write(chunk)
