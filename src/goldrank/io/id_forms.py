@@ -36,8 +36,8 @@ def compare_forms(first: Iterable[str], second: Iterable[str]) -> IdForms | None
     >>> str(compare_forms(["007", "12"], ["7", "12"]))
     "the number format (such as '007' and '7')"
     """
-    unmatched, partners = set(first), set(second)
-    unmatched, partners = unmatched - partners, partners - unmatched
+    ones, others = set(first), set(second)
+    unmatched, partners = sorted(ones - others), sorted(others - ones, reverse=True)
     differences = [_compare(unmatched, partners, what, form, remedy) for what, form, remedy in _FORMS]
     return max((forms for forms in differences if forms), key=lambda forms: forms.count, default=None)
 
@@ -54,10 +54,10 @@ def disjoint_queries(gold: Sequence[str], run: Sequence[str]) -> InputError:
 
 
 def _compare(
-    ones: set[str], others: set[str], what: str, form: Callable[[str], str | None], remedy: str
+    ones: list[str], others: list[str], what: str, form: Callable[[str], str | None], remedy: str
 ) -> IdForms | None:
-    by_form = {key: text for text in sorted(others, reverse=True) if (key := form(text)) is not None}
-    pairs = [(text, by_form[key]) for text in sorted(ones) if (key := form(text)) is not None and key in by_form]
+    by_form = {key: text for text in others if (key := form(text)) is not None}
+    pairs = [(text, by_form[key]) for text in ones if (key := form(text)) is not None and key in by_form]
     return IdForms(what, *pairs[0], len(pairs), remedy) if pairs else None
 
 
@@ -68,6 +68,8 @@ def _composed(text: str) -> str | None:
 def _number(text: str) -> str | None:
     if _NUMBER.fullmatch(text) is None:
         return None
+    if text.isdigit() and text[0] != "0":
+        return text
     value = Decimal(text)
     return f"{value:f}".rstrip("0").rstrip(".") if "." in f"{value:f}" else f"{value:f}"
 
