@@ -87,6 +87,15 @@ def test_what_is_no_text_is_refused_when_opened(path, content, message):
         read(path, content)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_any_number_of_threads_reports_the_first_fault(path, monkeypatch, threads):
+    monkeypatch.setattr(files, "_CHUNK", 8)
+    assert read(path, RUN, threads=threads).to_dict() == {"q1": {"d2": 3.0, "d1": 2.0}, "q2": {"dé": 1.0}}
+    lines = b"q1 Q0 d1 1 9 t\n" * 50
+    with pytest.raises(gr.InputError, match=f"NUL byte at offset {len(lines) + 3}"):
+        read(path, lines + b"q2 \x00 d\xff 1 1 t\n" + lines.replace(b"9", b"\x00"), threads=threads)
+
+
 TRUNCATING = """
 import os, sys
 import goldrank as gr
