@@ -46,7 +46,7 @@ def test_decimals_are_read_as_float_reads_them(module: ModuleType, token: str):
 
 
 @both_implementations
-@pytest.mark.parametrize("token", ["1", "123", "12.", "1.5", "12.345678", "123.45678", "0.12345678", "123456789.12345678"])
+@pytest.mark.parametrize("token", ["1", "123", "12.", "1.5", "12.345678", "0.12345678", "123456789.12345678"])
 @pytest.mark.parametrize("item", ["a", "1.", "12.5"])
 def test_the_column_before_a_number_is_no_part_of_it(module: ModuleType, item: str, token: str):
     result = outcome(module.parse_trec, f"q 0 {item} {token}\n".encode(), 4, 3)
