@@ -202,7 +202,7 @@ def test_what_cannot_be_built_is_said_in_one_sentence(case):
         (np.ones(16), 1, r"the shape \(16,\)"),
         (np.full((1, 16), np.nan), 1, "query 0 .* not finite"),
         (np.ones((1, 16)), 0, "k is 0"),
-        ([[1.0], [1.0, 2.0]], 1, "no matrix"),
+        ([[1.0], [1.0, 2.0]], 1, "not a matrix"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(queries, k, message):

@@ -31,15 +31,12 @@ def quick(monkeypatch):
     """Small sizes everywhere, and neither Ray nor a GPU."""
     for name in ("COUNTING", "SEARCH"):
         monkeypatch.setattr(calibration, name, TINY)
-    monkeypatch.setattr(calibration, "disk_cost", lambda folder: DISK(folder, (512, 8)))
+    monkeypatch.setattr(calibration, "_SHARD", (512, 8))
+    monkeypatch.setattr(calibration, "_SCORED_QUERIES", (20, 200))
     monkeypatch.setattr(calibration, "reading_cost", lambda folder: measured_costs.reading_cost(folder, 50))
     monkeypatch.setattr(calibration, "encoding_cost", lambda model: measured_costs.encoding_cost(model, seconds=0.01))
-    monkeypatch.setattr(calibration, "scoring_cost", lambda: SCORING(20, 200))
     monkeypatch.setattr(calibration, "ray_cost", lambda: None)
     monkeypatch.setattr(calibration, "gpu_cost", lambda: None)
-
-
-DISK, SCORING = calibration.disk_cost, calibration.scoring_cost
 
 
 def test_a_calibration_measures_every_group_and_says_what_it_could_not(quick, tmp_path):

@@ -38,6 +38,7 @@ _REPEATS = 3
 # If other processes use more than this share of the cores, the measured times are too long.
 _BUSY = 0.5
 _SHARD = (65_536, 256)
+_SCORED_QUERIES = (500, 20_000)
 STEPS = ("encoding", "exact ranks", "top k", "vectors on disk", "reading", "scoring", "Ray", "GPU")
 
 
@@ -133,7 +134,7 @@ def drop_from_page_cache(path: Path) -> None:
 
 def scoring_cost() -> ScoringCost:
     """Measure the default metrics with intervals at two sizes, and merging the results of shards."""
-    few, many = 500, 20_000
+    few, many = _SCORED_QUERIES
     few_seconds, many_seconds = (best(_scoring(queries), _REPEATS) for queries in (few, many))
     each = max(0.0, (many_seconds - few_seconds) / (many - few))
     rng = np.random.default_rng(5)
