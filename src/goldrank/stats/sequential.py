@@ -47,24 +47,46 @@ def log_capital(y: Floats, lowest: Floats | float, *, planned: int, alpha: float
     >>> [bool(reached) for reached in log_capital(np.stack([gains, ties]), -1.0, planned=200, alpha=0.05) > np.log(20)]
     [True, False]
     """
-    from scipy.special import ndtri
-
     y = np.asarray(y, dtype=np.float64)
     if y.shape[-1] > planned:
         what = f"there are {y.shape[-1]} queries, and {planned} were planned"
         raise InputError(what, remedy="plan as many before the first look")
-    goal, most = math.log(1 / alpha), _CAP / -np.asarray(lowest, dtype=np.float64)
-    log = np.zeros(y.shape[:-1])
-    largest, sums, squares = log.copy(), np.zeros(log.shape), np.full(log.shape, _PRIOR)
+    bets = Bets(y.shape[:-1], planned=planned, alpha=alpha)
     for t in range(y.shape[-1]):
-        p = np.exp(np.clip(log - goal, -600, 0))
+        bets.observe(y[..., t], lowest)
+    return bets.largest
+
+
+class Bets:
+    """Bets of `log_capital`, one observation after another; each may have another lowest value.
+
+    >>> bets = Bets((), planned=200, alpha=0.05)
+    >>> for _ in range(200):
+    ...     bets.observe(np.array(0.1), -1.0)
+    >>> bool(bets.largest > np.log(20))
+    True
+    """
+
+    def __init__(self, shape: tuple[int, ...], *, planned: int, alpha: float) -> None:
+        self._goal, self._planned, self._count = math.log(1 / alpha), planned, 0
+        self._log: Floats = np.zeros(shape)
+        self._sums: Floats = np.zeros(shape)
+        self._squares: Floats = np.full(shape, _PRIOR)
+        self.largest: Floats = np.zeros(shape)
+        """The logarithm of the largest capital so far."""
+
+    def observe(self, y: Floats, lowest: Floats | float) -> None:
+        """Bet on an observation that cannot be below *lowest*, which is below 0 and known before."""
+        from scipy.special import ndtri
+
+        t, most = self._count, _CAP / -np.asarray(lowest, dtype=np.float64)
+        p = np.exp(np.clip(self._log - self._goal, -600, 0))
         z = ndtri(p / 2)
-        spread = np.sqrt((squares - sums**2 / (t + 1)) / (t + 1) * (planned - t))
+        spread = np.sqrt((self._squares - self._sums**2 / (t + 1)) / (t + 1) * (self._planned - t))
         stake = np.minimum(math.sqrt(2 / math.pi) * np.exp(-z * z / 2) / (p * spread), most)
-        log = log + np.log1p(np.where(log >= goal, 0.0, stake) * y[..., t])
-        largest = np.maximum(largest, log)
-        sums, squares = sums + y[..., t], squares + y[..., t] ** 2
-    return largest
+        self._log = self._log + np.log1p(np.where(self._log >= self._goal, 0.0, stake) * y)
+        self.largest = np.maximum(self.largest, self._log)
+        self._sums, self._squares, self._count = self._sums + y, self._squares + y**2, t + 1
 
 
 def confidence_sequence(d: Floats, *, planned: int, level: float = 0.95) -> Interval:
