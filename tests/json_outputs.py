@@ -78,6 +78,8 @@ CASES = {
         ["graded", "--judge", "openai:tiny@http://localhost:1/v1", "--dry-run", "--price", "0.1/0.4"],
     ],
     "judge agreement": [["graded"], ["graded", "--judge", "overlap"]],
+    "judge leaderboard": [["graded", "-M", "mrr"], ["graded", "--others", "a.run"]],
+    "judge next": [["graded", "-M", "precision@3", "--dry-run"], ["graded", "--count", "2"]],
     "judge queries": [["questions", "-o", "made.jsonl", "--count", "8", "-m", "bm25", "random:8"]],
     "report": [
         [*KEYS, "games-bm25", "games-random-8", *FAST],
@@ -121,6 +123,8 @@ REFUSED = {
     "judge status": ["missing"],
     "judge grade": ["graded", "--judge", "nosuchjudge"],
     "judge agreement": ["graded", "--judge", "nosuchjudge"],
+    "judge leaderboard": ["missing"],
+    "judge next": ["graded", "--count", "0"],
     "judge queries": ["missing", "-o", "other.jsonl"],
     "report": ["nosuchrun"],
     "meta": ["missing.csv"],

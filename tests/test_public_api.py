@@ -27,6 +27,7 @@ CALLS = {
     "judge": [
         *("judging.start", "judging.open_project", "judging.status", "judging.export", "judging.import_labels"),
         *("judging.make_queries", "judging.grade", "judging.agreement", "judging.judge_quality"),
+        *("judging.leaderboard", "judging.plan_next"),
     ],
     "masked": ["masked.predict", "masked.score"],
     "report": ["report"],
@@ -82,7 +83,13 @@ def test_every_result_has_data_a_data_frame_and_both_views():
     results = [getattr(gr, name) for name in gr.__all__ if inspect.isclass(getattr(gr, name))]
     results = [kind for kind in results if issubclass(kind, Result)]
     assert {kind.__name__ for kind in results} >= {"Scores", "Comparison", "Leaderboards", "Sensitivity", "Audit"}
-    for kind in [*results, gr.masked.MaskedPredictions, gr.masked.MaskedResult, gr.judging.JudgingStatus]:
+    for kind in [
+        *results,
+        gr.masked.MaskedPredictions,
+        gr.masked.MaskedResult,
+        gr.judging.JudgingStatus,
+        gr.judging.NextLabels,
+    ]:
         for method in ("to_dict", "to_pandas", "__repr__", "_repr_html_"):
             assert getattr(kind, method) is not getattr(object, method, None), (kind, method)
             assert getattr(kind, method).__qualname__ != "__create_fn__", kind

@@ -16,6 +16,8 @@ ACTIONS = {
     "import": "add judgments or clicks that exist already",
     "grade": "let a model judge grade the pool",
     "agreement": "measure how well judges agree, and the biases of model judges",
+    "leaderboard": "estimate all systems from human labels, and correct a model judge",
+    "next": "decide which system is best, or plan the labels that decide it",
     "prompt": "print the prompt of model judges",
     "queries": "make queries from documents where there is no query log",
 }

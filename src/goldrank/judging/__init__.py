@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goldrank.judging.chat_requests import Limits
+    from goldrank.judging.estimates import JudgedLeaderboard, leaderboard
     from goldrank.judging.exports import export
     from goldrank.judging.grading import Grading, grade
     from goldrank.judging.imports import Import, import_labels
     from goldrank.judging.judge_agreement import AgreementReport, JudgeQuality, agreement, judge_quality
     from goldrank.judging.labels import GradeScale, Label, ModelGrade
     from goldrank.judging.making_queries import MadeQueries, make_queries
+    from goldrank.judging.next_labels import NextLabels, plan_next
     from goldrank.judging.plans import Plan, Unit
     from goldrank.judging.pools import Pool, PooledItem
     from goldrank.judging.progress import JudgingStatus, status
@@ -23,10 +25,12 @@ _HOMES = {
     "judge_agreement": ("AgreementReport", "JudgeQuality", "agreement", "judge_quality"),
     "chat_requests": ("Limits",),
     "grading": ("Grading", "grade"),
+    "estimates": ("JudgedLeaderboard", "leaderboard"),
     "exports": ("export",),
     "imports": ("Import", "import_labels"),
     "labels": ("GradeScale", "Label", "ModelGrade"),
     "making_queries": ("MadeQueries", "make_queries"),
+    "next_labels": ("NextLabels", "plan_next"),
     "plans": ("Plan", "Unit"),
     "progress": ("JudgingStatus", "status"),
     "pools": ("Pool", "PooledItem"),
@@ -40,12 +44,14 @@ __all__ = [
     "Grading",
     "Import",
     "JudgeQuality",
+    "JudgedLeaderboard",
     "JudgingProject",
     "JudgingStatus",
     "Label",
     "Limits",
     "MadeQueries",
     "ModelGrade",
+    "NextLabels",
     "Plan",
     "Pool",
     "PooledItem",
@@ -55,8 +61,10 @@ __all__ = [
     "grade",
     "import_labels",
     "judge_quality",
+    "leaderboard",
     "make_queries",
     "open_project",
+    "plan_next",
     "start",
     "status",
 ]

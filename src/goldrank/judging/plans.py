@@ -123,7 +123,7 @@ def plan_items(pool: Pool, *, budget: int, seed: int = 0, double: float = 0.1) -
             remedy="pool by depth, or sample queries",
         )
     queries = list(pool.items)
-    strata = {query: _strata(pool.items[query]) for query in queries}
+    strata = {query: item_strata(pool.items[query]) for query in queries}
     rate = _rate([stratum for query in queries for stratum in strata[query]], budget / (1 + double))
     rng = np.random.default_rng([seed, 0])
     units = []
@@ -160,7 +160,8 @@ def _judges(position: int, double: float) -> int:
     return 1 + (math.ceil(round((position + 1) * double, 9)) > math.ceil(round(position * double, 9)))
 
 
-def _strata(items: Sequence[PooledItem]) -> list[list[PooledItem]]:
+def item_strata(items: Sequence[PooledItem]) -> list[list[PooledItem]]:
+    """Return the items in strata by their best rank."""
     strata: dict[int, list[PooledItem]] = {}
     for entry in items:
         strata.setdefault(sum(entry.best_rank > end for end in STRATA), []).append(entry)

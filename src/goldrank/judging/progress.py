@@ -77,6 +77,8 @@ class JudgingStatus(Result):
         elif self.missing_second:
             missing = counts(self.missing_second, "label")
             steps[command("serve", self.folder)] = f"let a second judge label a part, to measure agreement: {missing}"
+        if self.complete >= 2 and len(self.systems) > 1:
+            steps[command("leaderboard", self.folder)] = "estimate the systems from the queries that are judged"
         if self.labels["human"]:
             steps[command("export", self.folder, "-o", "qrels.txt")] = "write the labels as qrels"
         return steps
