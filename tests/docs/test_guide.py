@@ -32,7 +32,9 @@ TASK_PAGES = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "pages", [SCORING_PAGES, TASK_PAGES, ("guide/model-judges.md",)], ids=["scoring", "tasks", "model judges"]
+    "pages",
+    [SCORING_PAGES, TASK_PAGES, ("guide/model-judges.md",), ("guide/judged-estimates.md",)],
+    ids=["scoring", "tasks", "model judges", "estimates"],
 )
 def test_the_commands_of_the_pages_run_as_they_stand_and_print_what_is_shown(tmp_path, pages):
     assert_shown_lines_are_printed(pages, run_pages(pages, tmp_path))
