@@ -77,8 +77,15 @@ class JudgingStatus(Result):
         elif self.missing_second:
             missing = counts(self.missing_second, "label")
             steps[command("serve", self.folder)] = f"let a second judge label a part, to measure agreement: {missing}"
-        if self.complete >= 2 and len(self.systems) > 1:
-            steps[command("leaderboard", self.folder)] = "estimate the systems from the queries that are judged"
+        if sum(judge.source == "human" for judge in self.judges) > 1:
+            steps[command("agreement", self.folder)] = "show how far the judges agree"
+        if self.complete > 1 and len(self.systems) > 1:
+            if not self.model_judges:
+                grade = command("grade", self.folder, "--judge", "openai:MODEL@URL")
+                steps[grade] = "let a model grade the whole pool, which narrows intervals if it agrees with people"
+            steps[command("leaderboard", self.folder)] = "show which system is best, with intervals"
+            if not self.missing:
+                steps[command("next", self.folder)] = "plan the labels that decide between the leading systems"
         if self.labels["human"]:
             steps[command("export", self.folder, "-o", "qrels.txt")] = "write the labels as qrels"
         return steps
