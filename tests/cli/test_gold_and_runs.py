@@ -147,7 +147,9 @@ def test_a_table_of_texts_belongs_to_the_side_that_has_more_of_its_ids(files):
 )
 def test_bad_input_is_refused_before_anything_is_written(files, capsys, arguments, what):
     before = set(files.iterdir())
-    code, out, err = run(capsys, *arguments)
+    # Another program may use the default port.
+    port = ["--port", "0"] if arguments[0] == "serve" else []
+    code, out, err = run(capsys, *arguments, *port)
     assert (code, out) == (2, "")
     assert what in err
     assert set(files.iterdir()) == before
