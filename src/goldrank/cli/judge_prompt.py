@@ -8,7 +8,8 @@ from goldrank.cli import printing
 from goldrank.judging.project import JudgingProject
 
 EXAMPLES = """\
-  goldrank judge prompt > prompt.txt
+  goldrank judge prompt
+  goldrank judge prompt my-judging
   goldrank judge grade --judge "openai:gpt-4o-mini(prompt=prompt.txt)"
 """
 
