@@ -169,7 +169,7 @@ def write_inputs(folder, patch):
     (folder / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *pairs]) + "\n")
     _write_scores(folder)
     assert main(["masked", "predict", "persons", "-m", "names:majority", "names:random", "-k", "2"]) == 0
-    start = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--limit", "20"]
+    start = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--limit", "20", "--no-serve"]
     assert main([*start, "--folder", str(folder / "graded")]) == 0
     _judge(folder / "graded")
     measured = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})
