@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import stored_examples
+from goldrank.judging.project import JudgingProject
 from goldrank.planning import calibration
 from goldrank.planning.constants import REFERENCE, EncodingCost
 
@@ -78,7 +79,7 @@ CASES = {
         ["graded", "--judge", "openai:tiny@http://localhost:1/v1", "--dry-run", "--price", "0.1/0.4"],
     ],
     "judge agreement": [["graded"], ["graded", "--judge", "overlap"]],
-    "judge leaderboard": [["graded", "-M", "mrr"], ["graded", "--others", "a.run"]],
+    "judge leaderboard": [["graded", "-M", "mrr"], ["graded", "--others", "others.run"]],
     "judge next": [["graded", "-M", "precision@3", "--dry-run"], ["graded", "--count", "2"]],
     "judge queries": [["questions", "-o", "made.jsonl", "--count", "8", "-m", "bm25", "random:8"]],
     "report": [
@@ -172,14 +173,14 @@ def write_inputs(folder, patch):
     start = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--limit", "20", "--no-serve"]
     assert main([*start, "--folder", str(folder / "graded")]) == 0
     _judge(folder / "graded")
+    queries = JudgingProject.open(folder / "graded").queries
+    (folder / "others.run").write_text("".join(f"{query} Q0 w001 1 1.0 x\n" for query in queries))
     measured = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})
     patch.setattr(calibration, "calibrate", lambda models, warn: measured)
 
 
 def _judge(folder):
     """Label everything, a part of it by two people."""
-    from goldrank.judging.project import JudgingProject
-
     project = JudgingProject.open(folder)
     for query, pooled in project.pool.items.items():
         for at, entry in enumerate(pooled):
