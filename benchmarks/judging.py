@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -24,24 +24,32 @@ import numpy as np
 import goldrank as gr
 from goldrank.encoders.wordllama import WordLlama
 from goldrank.hits import Floats, Run
-from goldrank.judging.deciding_items import DecidingItems
 from goldrank.judging.estimates import score_systems
-from goldrank.judging.next_labels import make_race
-from goldrank.judging.plans import Unit
+from goldrank.judging.next_labels import LABELS, MARGIN
+from goldrank.judging.plans import plan_items
+from goldrank.judging.pool_scores import PoolScores
 from goldrank.judging.pools import Pool, build_pool
+from goldrank.judging.races import Race
+from goldrank.judging.relevance import RelevancePredictions
+from goldrank.judging.sampled_items import sampled_values
 from goldrank.metrics import Metric
 from goldrank.specs import Spec
 from goldrank.stats.agreement import cohen_kappa
 from goldrank.stats.prediction_powered import MeanEstimates, estimate_means
+from goldrank.stats.round_estimates import martingale_radius
 
 METRICS = [Metric.parse(name) for name in ("precision@10", "recall@20", "mrr", "ndcg@10", "map")]
 SYSTEMS = ("bm25", "tfidf", "wordllama", "lsa:64", "random:32", "fuse:rrf(bm25,wordllama)")
 DEPTH = 20
 COLLECTIONS = {"Cranfield": "cran", "CISI": "cisi", "TIME": "time"}
 SIZES = (20, 40)
+ITEM_COLLECTIONS, ITEM_QUERIES, ITEM_SHARES = ("Cranfield", "CISI"), 40, (0.35, 0.5, 0.7)
 RESULTS = Path(__file__).parent / "results" / "judging.json"
+RACE_JUDGES = (None, "long texts", "noisy")
+"""The model judges of races; None races without one."""
+_ALPHA = 0.05
 _LOOK = 10
-"""The queries between two looks at a race."""
+"""The queries between two looks at random judging."""
 
 Pair = tuple[str, str]
 
@@ -251,49 +259,162 @@ def _student(sample: Floats, population: int) -> float:
 
 
 @dataclass(frozen=True)
+class ItemEstimates:
+    """The estimates of a metric from a sample of the items of every query, over many samples."""
+
+    collection: str
+    metric: str
+    share: float
+    """Of the items that are judged."""
+    refused: float
+    """The share of samples in which the metric is refused; the following is of those in which it is not."""
+    bias: float | None
+    """The mean error, over all systems; None if all are refused."""
+    largest: float | None
+    """The mean error of the system with the largest one."""
+    covered: float | None
+    """The share of intervals that cover the mean over all queries of the collection, over all systems."""
+
+
+def estimate_from_items(data: Hidden, share: float, draws: int) -> list[ItemEstimates]:
+    """Return the errors of all metrics that can be estimated, for projects of random queries.
+
+    An error is the difference to the value if people had judged all items of the same queries.
+    """
+    truth, queries = data.values(data.human), list(data.pool.items)
+    metrics = [metric for metric in METRICS if metric.name != "mrr"]
+    estimates: dict[str, list[Floats]] = {str(metric): [] for metric in metrics}
+    expected: dict[str, list[Floats]] = {str(metric): [] for metric in metrics}
+    human = {pair: int(grade) for pair, grade in data.grades.items()}
+    for seed in range(draws):
+        chosen = np.random.default_rng(seed).permutation(len(queries))[:ITEM_QUERIES]
+        pool = replace(data.pool, items={queries[number]: data.pool.items[queries[number]] for number in chosen})
+        units = plan_items(pool, budget=round(share * len(pool)), seed=seed, double=0).units
+        try:
+            values = sampled_values(pool, units, human, data.rankings, metrics)
+        except gr.InputError:  # ratios are refused
+            values = sampled_values(pool, units, human, data.rankings, metrics[:1])
+        for name, estimate in values.items():
+            estimates[name].append(estimate)
+            expected[name].append(truth[name][chosen].mean(axis=0))
+    return [_item_estimates(data, str(metric), share, draws, estimates, expected, truth) for metric in metrics]
+
+
+def _item_estimates(
+    data: Hidden,
+    name: str,
+    share: float,
+    draws: int,
+    estimates: Mapping[str, list[Floats]],
+    expected: Mapping[str, list[Floats]],
+    truth: Mapping[str, Floats],
+) -> ItemEstimates:
+    refused = 1 - len(estimates[name]) / draws
+    if refused == 1:
+        return ItemEstimates(data.name, name, share, refused, None, None, None)
+    values = np.stack(estimates[name])
+    bias = (values.mean(axis=1) - np.stack(expected[name])).mean(axis=0)
+    intervals = estimate_means(values, population=values.shape[1], beyond=True)
+    covered = float(_covers(intervals, truth[name].mean(axis=0)).mean())
+    largest = float(bias[np.abs(bias).argmax()])
+    return ItemEstimates(data.name, name, share, refused, float(bias.mean()), largest, covered)
+
+
+@dataclass(frozen=True)
 class Finish:
-    """How many labels a race took until the winner was decided, on average over draws."""
+    """How many labels it took until the winner was decided, on average over draws."""
 
     collection: str
     metric: str
     method: str
+    """``random judging``, ``no judge``, or the model judge of a race."""
     labels: float
     right: float
     """The share of draws in which the winner is at most the margin below the best system."""
+    covered: float | None = None
+    """The share of 95% intervals of differences, over draws and pairs, that hold the true one at the end of a race."""
 
 
-def race(data: Hidden, metric: Metric, grades: Floats | None, draws: int, *, active: bool) -> Finish:
-    """Return how many labels decide the winner.
+@dataclass(frozen=True)
+class End:
+    """How a race ended."""
 
-    Random judging labels the whole pools of queries in random order. Active judging asks only for the items
-    that matter to the systems that are left. Both use the same tests.
-    """
+    labels: int
+    winner: int
+    covered: float | None = None
+
+
+def races(data: Hidden, metric: Metric, draws: int) -> list[Finish]:
+    """Return how many labels random judging and `goldrank judge next` need, without a judge and with some."""
     truth = data.values(data.human)[str(metric)]
-    prediction = None if grades is None else data.values(grades)[str(metric)]
-    items = DecidingItems(metric, data.pool, data.rankings)
-    names, best = list(data.pool.items), truth.mean(axis=0).max()
-    labels, right = [], []
-    for seed in range(draws):
-        rng = np.random.default_rng(seed)
-        units: list[Unit] = []
-        left, drawn = list(range(len(names))), list[int]()
-        alive = list(range(len(data.rankings)))
-        while True:
-            is_first = not active or not units
-            for number in rng.permutation(left)[:_LOOK].tolist():
-                asked = data.pool.ids(names[number]) if is_first else items.of(names[number], alive)
-                units.append(Unit(len(units), names[number], tuple(asked), 1 / len(left), (1.0,) * len(asked)))
-                left.remove(number)
-                drawn.append(number)
-            state = make_race(units, truth[drawn], items, prediction)
-            result = state.decide()
-            alive = result.alive
-            if len(result.alive) == 1 or result.equal or not left:
-                break
-        labels.append(sum(len(unit.items) for unit in units))
-        right.append(truth[:, result.leader].mean() >= best - state.margin - 1e-9)
-    method = "random" if not active else "no judge" if grades is None else "with judge"
-    return Finish(data.name, str(metric), method, float(np.mean(labels)), float(np.mean(right)))
+    scores = PoolScores(metric, data.pool, data.rankings)
+    model = judges(data)
+    results = [_finish(data, metric, "random judging", truth, [judge_randomly(scores, truth, n) for n in range(draws)])]
+    for name in RACE_JUDGES:
+        grades = np.full(len(data.grades), np.nan) if name is None else model[name]
+        ends = [race(data, scores, grades, truth, seed) for seed in range(draws)]
+        results.append(_finish(data, metric, name or "no judge", truth, ends))
+    return results
+
+
+def _finish(data: Hidden, metric: Metric, method: str, truth: Floats, ends: Sequence[End]) -> Finish:
+    means = truth.mean(axis=0)
+    right = np.mean([means[end.winner] >= means.max() - MARGIN - 1e-9 for end in ends])
+    labels, covered = np.mean([end.labels for end in ends]), [end.covered for end in ends if end.covered is not None]
+    return Finish(
+        data.name, str(metric), method, float(labels), float(right), float(np.mean(covered)) if covered else None
+    )
+
+
+def race(data: Hidden, scores: PoolScores, grades: Floats, truth: Floats, seed: int) -> End:
+    """Return the end of a race whose labels are those that `goldrank judge next` asks for from the start.
+
+    Args:
+        data: The collection.
+        scores: The scores of its systems.
+        grades: The grades of a model judge; NaN for none.
+        truth: The values of the metric with all labels, as (queries, systems).
+        seed: Of the draws.
+    """
+    rng = np.random.default_rng(seed)
+    state = Race(scores, RelevancePredictions(data.pool, grades), margin=MARGIN, alpha=_ALPHA)
+    while True:
+        standing = state.standing()
+        if not standing.rivals or standing.is_equal:
+            break
+        probability = state.probabilities(LABELS)
+        items = state.draw(probability, rng)
+        state.add_round(probability, items, data.human[items])
+    first, second = np.triu_indices(scores.systems, 1)
+    differences = (truth[:, first] - truth[:, second]).mean(axis=0)
+    low, high = (limits[first, second] for limits in state.intervals())
+    covered = (low - 1e-9 <= differences) & (differences <= high + 1e-9)
+    return End(int(state.labelled.sum()), standing.leader, float(covered.mean()))
+
+
+def judge_randomly(scores: PoolScores, truth: Floats, seed: int) -> End:
+    """Return the end if whole pools of random queries are judged until the winner is decided.
+
+    The test after every ten queries is that of races: the variance of the mean of a part of the queries, drawn without
+    replacement, takes the place of the variance of rounds, and the first to reach a limit is dropped.
+    """
+    queries, systems = truth.shape
+    order = np.random.default_rng(seed).permutation(queries)
+    below = np.full((systems, systems), -np.inf)
+    for count in range(_LOOK, queries + _LOOK, _LOOK):
+        sample = truth[order[:count]]
+        differences = sample[:, :, None] - sample[:, None, :]
+        mean = differences.mean(axis=0)
+        if count < queries:
+            variance = np.maximum(differences.var(axis=0, ddof=1), 1e-9) / count * (1 - count / queries)
+            below = np.maximum(below, mean - martingale_radius(1 / variance, _ALPHA / (systems - 1)) * variance)
+        else:
+            below = mean
+        left = np.flatnonzero((below <= 1e-12).all(axis=0))
+        leader = int(left[mean[np.ix_(left, left)].sum(axis=1).argmax()])
+        if (below[leader, left[left != leader]] >= -MARGIN).all():
+            break
+    return End(int(scores.sizes[order[:count]].sum()), leader)
 
 
 def collections(folder: Path | None) -> list[Hidden]:
@@ -353,29 +474,54 @@ def width_lines(results: Sequence[Coverage]) -> list[str]:
 _KINDS = ("mean", "difference", "classic")
 
 
-def race_lines(results: Sequence[Finish]) -> list[str]:
-    """Return the table of labels in Markdown."""
+def item_lines(results: Sequence[ItemEstimates]) -> list[str]:
+    """Return the table of estimates from sampled items in Markdown."""
     lines = [
-        "| collection | metric | random judging | judge next | with a judge | share | right |",
+        "| collection | metric | items judged | refused | mean error | of the worst system | covered |",
         "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for row in results:
+        cells = "– | – | –"
+        if row.bias is not None:
+            cells = f"{row.bias:+.3f} | {row.largest:+.3f} | {row.covered:.1%}"
+        lines.append(f"| {row.collection} | {row.metric} | {row.share:.0%} | {row.refused:.0%} | {cells} |")
+    return lines
+
+
+def race_lines(results: Sequence[Finish]) -> list[str]:
+    """Return the table of labels in Markdown; the shares are of the labels that random judging needs."""
+    baseline, *methods = dict.fromkeys(row.method for row in results)
+    headings = " | ".join(f"{method} | share" for method in methods)
+    lines = [
+        f"| collection | metric | {baseline} | {headings} | right |",
+        "|---|---|" + "--:|" * (2 * len(methods) + 2),
     ]
     cells: dict[tuple[str, str], dict[str, Finish]] = {}
     for row in results:
         cells.setdefault((row.collection, row.metric), {})[row.method] = row
+    shares: dict[str, list[float]] = {method: [] for method in methods}
     for (collection, metric), by in cells.items():
-        share = by["with judge"].labels / by["random"].labels
-        lines.append(
-            f"| {collection} | {metric} | {by['random'].labels:.0f} | {by['no judge'].labels:.0f} | "
-            f"{by['with judge'].labels:.0f} | {share:.2f} | {min(part.right for part in by.values()):.0%} |"
-        )
-    return lines
+        line = f"| {collection} | {metric} | {by[baseline].labels:.0f} | "
+        for method, column in shares.items():
+            column.append(by[method].labels / by[baseline].labels)
+            line += f"{by[method].labels:.0f} | {column[-1]:.2f} | "
+        lines.append(f"{line}{min(part.right for part in by.values()):.0%} |")
+    means = " | ".join(f"| {np.mean(column):.2f}" for column in shares.values())
+    covered = [row.covered for row in results if row.covered is not None]
+    return [
+        *lines,
+        f"| mean | | | {means} | |",
+        "",
+        f"Of the 95% intervals at the end of a race, {np.mean(covered):.1%} hold the true difference, and "
+        f"{min(covered):.1%} of those of a collection, metric and judge at least.",
+    ]
 
 
 def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(prog="python -m benchmarks.judging", description=__doc__)
     options.add_argument("--draws", type=int, default=1000, help="samples of queries for coverage (default 1000)")
-    options.add_argument("--races", type=int, default=10, help="races for each table cell (default 10)")
+    options.add_argument("--races", type=int, default=20, help="races for each table cell (default 20)")
     options.add_argument("--output", type=Path, help="file of the results, from which the page is checked")
     args = options.parse_args()
     with tempfile.TemporaryDirectory() as cache:
@@ -388,15 +534,20 @@ def main() -> None:
         for size in SIZES
     ]
     print("\n".join([*coverage_lines(measured), "", *width_lines(measured), ""]), flush=True)
-    finished = [
-        race(each, metric, grades, args.races, active=active)
+    sampled = [
+        row
         for each in data
-        for metric in METRICS
-        for grades, active in ((None, False), (None, True), (judges(each)["long texts"], True))
+        if each.name in ITEM_COLLECTIONS
+        for share in ITEM_SHARES
+        for row in estimate_from_items(each, share, args.draws // 2)
     ]
+    print("\n".join([*item_lines(sampled), ""]), flush=True)
+    finished = [row for each in data for metric in METRICS for row in races(each, metric, args.races)]
     print("\n".join(race_lines(finished)))
     if args.output is not None:
-        rows = {"coverage": [asdict(row) for row in measured], "races": [asdict(row) for row in finished]}
+        parts: dict[str, Sequence[Coverage | Finish | ItemEstimates]]
+        parts = {"coverage": measured, "races": finished, "items": sampled}
+        rows = {name: [asdict(row) for row in part] for name, part in parts.items()}
         text = json.dumps(rows, indent=1, default=float)
         args.output.write_text(re.sub(r"\d\.\d{4,}", lambda number: f"{float(number[0]):.4f}", text) + "\n")
 
@@ -405,7 +556,8 @@ def stored_tables(file: Path = RESULTS) -> list[str]:
     """Return the tables of stored results in Markdown."""
     rows = json.loads(file.read_text())
     measured, finished = [Coverage(**row) for row in rows["coverage"]], [Finish(**row) for row in rows["races"]]
-    return [*coverage_lines(measured), *width_lines(measured), *race_lines(finished)]
+    sampled = [ItemEstimates(**row) for row in rows["items"]]
+    return [*coverage_lines(measured), *width_lines(measured), *item_lines(sampled), *race_lines(finished)]
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ FAST = ["--resamples", "100"]
 KEYS = ["wines-bm25", "wines-random-8"]
 MASKED = ["masked-persons-names-majority", "masked-persons-names-random"]
 BM25, RANDOM = KEYS
+STRATA = ["questions", "-m", "bm25", "random:8", "--depth", "1", "--strata", "query_length", "--no-serve"]
 JUDGE = ["tiny", "-m", "bm25", "random:8", "--depth", "2", "--budget", "10", "--folder", "judged", "--no-serve"]
 # Arguments by command. The commands run in this order in one folder, so that what is removed comes last.
 CASES = {
@@ -71,16 +72,21 @@ CASES = {
         [*MASKED, "--matcher", "surname", *FAST],
     ],
     "masked match": [["John F. Kennedy", "Kennedy", "Nobody"]],
-    "judge start": [JUDGE, JUDGE, ["wines", "-m", "bm25", "--queries", "asked.txt", "--folder", "one", "--no-serve"]],
+    "judge start": [
+        JUDGE,
+        JUDGE,
+        [*STRATA, "--folder", "strata"],
+        ["wines", "-m", "bm25", "--queries", "asked.txt", "--folder", "one", "--no-serve"],
+    ],
     "judge import": [["judged", "tiny/qrels/test.tsv"], ["judged", "clicks.csv", "--source", "weak"]],
-    "judge status": [["judged"], ["one"]],
+    "judge status": [["judged"], ["one"], ["strata"]],
     "judge grade": [
         ["graded", "--judge", "overlap"],
         ["graded", "--judge", "openai:tiny@http://localhost:1/v1", "--dry-run", "--price", "0.1/0.4"],
     ],
     "judge agreement": [["graded"], ["graded", "--judge", "overlap"]],
-    "judge leaderboard": [["graded", "-M", "mrr"], ["graded", "--others", "others.run"]],
-    "judge next": [["graded", "-M", "precision@3", "--dry-run"], ["graded", "--count", "2"]],
+    "judge leaderboard": [["graded", "-M", "mrr"], ["graded", "--others", "others.run"], ["strata", "-M", "mrr"]],
+    "judge next": [["graded", "-M", "precision@3", "--dry-run"], ["graded", "--labels", "20"]],
     "judge queries": [["questions", "-o", "made.jsonl", "--count", "8", "-m", "bm25", "random:8"]],
     "report": [
         [*KEYS, "games-bm25", "games-random-8", *FAST],
@@ -125,7 +131,7 @@ REFUSED = {
     "judge grade": ["graded", "--judge", "nosuchjudge"],
     "judge agreement": ["graded", "--judge", "nosuchjudge"],
     "judge leaderboard": ["missing"],
-    "judge next": ["graded", "--count", "0"],
+    "judge next": ["graded", "--labels", "0"],
     "judge queries": ["missing", "-o", "other.jsonl"],
     "report": ["nosuchrun"],
     "meta": ["missing.csv"],
@@ -173,6 +179,8 @@ def write_inputs(folder, patch):
     start = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--limit", "20", "--no-serve"]
     assert main([*start, "--folder", str(folder / "graded")]) == 0
     _judge(folder / "graded")
+    assert main(["judge", "start", *STRATA, "--folder", str(folder / "strata")]) == 0
+    _judge(folder / "strata")
     queries = JudgingProject.open(folder / "graded").queries
     (folder / "others.run").write_text("".join(f"{query} Q0 w001 1 1.0 x\n" for query in queries))
     measured = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})

@@ -46,6 +46,53 @@ def test_start_says_what_is_planned_and_what_to_do_next(own_folder, capsys):
     assert (code, json.loads(out)["resumed"]) == (0, True)
 
 
+def test_a_project_that_plans_nothing_asks_for_labels_round_by_round(own_folder, capsys):
+    arguments = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--sample", "next"]
+    assert main(arguments) == 0  # without a page, although --no-serve is not given
+    out = capsys.readouterr().out
+    assert "plan      nothing yet" in out
+    assert "next: goldrank judge next (plan the labels that decide" in out
+    code, out, _ = run(capsys, "next", "-M", "precision@3", "--labels", "30")
+    assert code == 0
+    assert "Not decided: next are" in out
+    assert "next: goldrank judge serve" in out
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "Resumed" in out
+    assert "1 of goldrank judge next" in out
+    code, _, err = run(capsys, "leaderboard")
+    assert code == 2
+    assert "goldrank judge next says which system is best" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "20"], "the budget has no effect"),
+        (["--second-judge", "0.2"], "the share for a second judge has no effect"),
+        (["--allocation", "equal"], "the allocation has no effect"),
+        (["--pooling", "mtf"], "cannot ask for labels of a pool by mtf"),
+        (["--port", "9"], "--port has no effect with --sample next"),
+    ],
+)
+def test_what_has_no_effect_without_a_plan_is_refused(own_folder, capsys, arguments, message):
+    start = [argument for argument in START if argument != "--no-serve"]
+    assert main([*start, "--sample", "next", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not (own_folder / "judging").exists()
+
+
+def test_more_queries_cannot_be_planned_after_a_round(own_folder, capsys):
+    assert main([*START, "--second-judge", "0", "--folder", "other", "--budget", "9"]) == 0
+    other = JudgingProject.open("other")
+    for unit in other.plan.units:
+        for grade, item in enumerate(unit.items):
+            other.add_label(unit.query, item, grade % 4, "ann")
+    run(capsys, "next", "other", "--labels", "5")
+    assert main([*START, "--second-judge", "0", "--folder", "other", "--budget", "30"]) == 2
+    assert "the plan was extended by `goldrank judge next`" in capsys.readouterr().err
+
+
 def test_status_shows_progress_judges_and_commands_that_exist(project, capsys):
     code, out, _ = run(capsys, "status")
     assert code == 0
@@ -62,6 +109,31 @@ def test_status_shows_progress_judges_and_commands_that_exist(project, capsys):
         assert (program, command) == ("goldrank", "judge")
         assert action in ACTIONS
         build_parser().parse_args([action, *arguments])
+
+
+def test_strata_are_shown_and_an_export_says_if_their_shares_are_others(own_folder, capsys):
+    strata = ["--strata", "query_length", "--limit", "40", "--second-judge", "0"]
+    assert main([*START, *strata, "--allocation", "equal", "--budget", "60"]) == 0
+    out = capsys.readouterr().out
+    assert "whole pools of queries in random order, equal over" in out
+    project = JudgingProject.open("judging")
+    for unit in project.plan.units:
+        for item in unit.items:
+            project.add_label(unit.query, item, 1, "ann")
+    out = run(capsys, "status")[1]
+    for part in project.plan.strata.slices:
+        assert str(part) in out
+    assert "the strata of query_length have other shares among the judged queries" in run(capsys, "export")[2]
+    assert "from each of" in run(capsys, "leaderboard", "-M", "mrr")[1]
+    (own_folder / "kinds.csv").write_text("qid,kind\nq99,x\n")
+    assert main([*START, "--slices", "kinds.csv", "--folder", "other"]) == 2
+    assert main([*START, *strata, "--folder", "even"]) == 0
+    capsys.readouterr()
+    even = JudgingProject.open("even")
+    unit = even.plan.units[0]
+    for item in unit.items:
+        even.add_label(unit.query, item, 1, "ann")
+    assert "biased" not in run(capsys, "export", "even")[2]
 
 
 @pytest.mark.parametrize("format", ["trec", "beir"])

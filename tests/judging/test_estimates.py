@@ -1,6 +1,7 @@
 """The leaderboard from a sample of labels: its values, what it believes, and what it refuses."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -202,12 +203,14 @@ class TestSampledItems:
     def test_if_all_items_are_sampled_the_estimates_are_the_full_scores(self, tmp_path, grades):
         project = create(tmp_path, grades, sample="items", budget=100_000)
         judge(project, grades)
-        result = leaderboard(project, ["precision@5", "recall@5", "map"])
+        result = leaderboard(project, ["precision@5", "recall@5", "map", "ndcg@5"])
         expected = full_scores(project, grades, project.queries)
         for entry in result.systems:
             assert entry.human.value == pytest.approx(expected[entry.system][entry.metric].mean)
 
-    @pytest.mark.parametrize(("metric", "budget", "bias"), [("precision@5", 120, 0.0), ("map", 250, 0.06)])
+    @pytest.mark.parametrize(
+        ("metric", "budget", "bias"), [("precision@5", 120, 0.0), ("map", 250, 0.06), ("ndcg@5", 250, 0.03)]
+    )
     def test_estimates_are_right_on_average_over_plans(self, grades, metric, budget, bias):
         runs = rankings(grades)
         pool = build_pool(runs, grades, depth=5)
@@ -222,18 +225,20 @@ class TestSampledItems:
         expected = [gr.score(gold, run, metric)[metric].mean for run in runs.values()]
         error = np.std(values, axis=0) / 10
         assert (error > 0).all()
-        # A ratio of unbiased estimates is not unbiased itself: AP is too low by up to 0.05 here.
+        # A ratio of unbiased estimates is not unbiased itself: AP is too low by up to 0.05 here, nDCG too high by 0.02.
         assert (np.abs(np.mean(values, axis=0) - expected) < 4 * error + bias).all()
 
-    def test_ratios_are_refused_if_many_queries_have_no_relevant_item_in_the_sample(self, tmp_path, grades):
+    @pytest.mark.parametrize("metric", ["map", "ndcg@5", "ndcg(gain=exp)"])
+    def test_ratios_are_refused_if_many_queries_have_no_relevant_item_in_the_sample(self, tmp_path, grades, metric):
         project = create(tmp_path, grades, sample="items", budget=60)
         judge(project, grades)
-        with pytest.raises(InputError, match=r"map would be far too low: of \d+ of 30 queries"):
-            leaderboard(project, "map")
+        with pytest.raises(InputError, match=rf"{re.escape(metric)} would be far too low: of \d+ of 30 queries"):
+            leaderboard(project, metric)
         assert leaderboard(project).systems[0].metric == "precision@10"
 
-    def test_other_metrics_are_refused(self, tmp_path, grades):
+    @pytest.mark.parametrize("metric", ["mrr", "ndcg(ideal=full)@5", "map@5"])
+    def test_other_metrics_are_refused(self, tmp_path, grades, metric):
         project = create(tmp_path, grades, sample="items", budget=90)
         judge(project, grades)
         with pytest.raises(InputError, match="cannot be estimated from a sample of the items"):
-            leaderboard(project, "ndcg@10")
+            leaderboard(project, metric)

@@ -163,8 +163,8 @@ def test_a_plan_is_extended_by_one_process_only(tmp_path):
     with pytest.raises(InputError, match="the plan has 2 units, so that these do not follow; read the plan again"):
         other.extend(units[1:2])
     by_hand = replace(units[2], probability=math.nan)
-    other.extend([by_hand], design="active")
-    assert (other.plan.design, other.budget, len(other.plan.units)) == ("active", 8, 3)
+    other.extend([by_hand])
+    assert (other.plan.design, other.budget, len(other.plan.units)) == ("queries", 8, 3)
     assert math.isnan(project.plan.units[2].probability)
     with pytest.raises(InputError, match="has items outside of the pool"):
         project.extend([replace(units[0], position=3, items=("q1d0", "x"))])
@@ -200,7 +200,7 @@ def test_what_is_no_project_is_named(tmp_path):
     with sqlite3.connect(tmp_path / "p" / FILE) as connection:
         connection.execute("UPDATE goldrank_judging SET version = 99")
     connection.close()
-    with pytest.raises(InputError, match=r"written by a newer goldrank \(version 99, this one knows 1\); update"):
+    with pytest.raises(InputError, match=r"written by a newer goldrank \(version 99, this one knows 3\); update"):
         JudgingProject.open(tmp_path / "p")
 
 

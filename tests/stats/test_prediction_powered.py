@@ -94,6 +94,96 @@ def test_p_is_below_alpha_exactly_if_the_interval_excludes_0():
     np.testing.assert_array_equal(estimate.p <= 0.1, excludes)
 
 
+SIZES = (90, 45, 15)
+
+
+def draw_strata(rng, draws, counts):
+    """Values and predictions in strata that differ, samples of each, and the stratum of each sampled query."""
+    level = np.repeat([0.1, 0.5, 0.9], SIZES)[:, None]
+    values = np.clip(level + rng.normal(0, 0.15, (sum(SIZES), 3)), 0, 1)
+    predicted = np.clip(values * 0.7 + rng.normal(0, 0.1, values.shape), 0, 1)
+    starts = np.cumsum((0, *SIZES[:-1]))
+    chosen = [
+        start + np.argsort(rng.random((draws, size)), axis=1)[:, :count]
+        for start, size, count in zip(starts, SIZES, counts, strict=True)
+    ]
+    return values, predicted, np.concatenate(chosen, axis=1), np.repeat(np.arange(3), counts)
+
+
+@pytest.mark.parametrize("counts", [(12, 6, 2), (7, 7, 6), (30, 15, 5), (2, 2, 2)])
+def test_estimates_from_strata_are_unbiased_cover_and_are_narrower_than_without(counts):
+    rng = np.random.default_rng(7)
+    values, predicted, chosen, strata = draw_strata(rng, 2000, counts)
+    simple = np.argsort(rng.random((2000, len(values))), axis=1)[:, : sum(counts)]
+    truth, model = values.mean(axis=0), predicted.mean(axis=0)
+    for sample, given in ((values[chosen], predicted[chosen]), (values[chosen], None)):
+        estimate = estimate_means(sample, given, None if given is None else model, population=SIZES, strata=strata)
+        error = estimate.value.std(axis=0) / np.sqrt(2000)
+        # A slope that is estimated from the sample has a bias of the order of 1/n.
+        bias = 0.0 if given is None else 0.02 / sum(counts)
+        assert (np.abs(estimate.value.mean(axis=0) - truth) < 4 * error + bias).all()
+        assert (((estimate.low <= truth) & (truth <= estimate.high)).mean(axis=0) >= 0.935).all()
+        alone = estimate_means(
+            values[simple],
+            None if given is None else predicted[simple],
+            None if given is None else model,
+            population=sum(SIZES),
+        )
+        if counts != (2, 2, 2):  # where fewer than two degrees of freedom are left
+            assert (estimate.high - estimate.low).mean() < 0.9 * (alone.high - alone.low).mean()
+
+
+def test_the_variance_of_strata_is_the_sum_of_survey_sampling(monkeypatch):
+    monkeypatch.setattr(prediction_powered, "PRIOR", 0.0)
+    values, _, chosen, strata = draw_strata(np.random.default_rng(8), 1, (12, 7, 4))
+    sample = values[chosen[0]]
+    variance, mean = 0.0, 0.0
+    for number, size in enumerate(SIZES):
+        part = sample[strata == number]
+        share = size / sum(SIZES)
+        mean += share * part.mean(axis=0)
+        variance += share**2 * (1 - len(part) / size) * part.var(axis=0, ddof=1) / len(part)
+    estimate = estimate_means(sample, population=SIZES, strata=strata)
+    half = stats.t.ppf(0.975, estimate.freedom) * np.sqrt(variance)
+    np.testing.assert_allclose(estimate.value, mean)
+    np.testing.assert_allclose(estimate.low, mean - half)
+    np.testing.assert_allclose(estimate.high, mean + half)
+    # No more than without strata less one for each, and no less than those of the smallest stratum.
+    assert 3 < estimate.freedom <= 23 - 3
+
+
+def test_queries_like_these_vary_between_strata_too():
+    values, _, chosen, strata = draw_strata(np.random.default_rng(9), 1, SIZES)
+    estimate = estimate_means(values[chosen[0]], population=SIZES, strata=strata, beyond=True)
+    simple = estimate_means(values, population=sum(SIZES), beyond=True)
+    np.testing.assert_allclose(estimate.high - estimate.low, simple.high - simple.low, rtol=0.1)
+
+
+def test_one_stratum_changes_no_digit():
+    rng = np.random.default_rng(10)
+    values, predicted = draw_population(rng)
+    for n in (2, 20, len(values)):
+        chosen = np.argsort(rng.random((50, len(values))))[:, :n]
+        given = values[chosen], predicted[chosen], predicted.mean(axis=0)
+        simple = estimate_means(*given, population=len(values))
+        one = estimate_means(*given, population=[len(values)], strata=np.zeros(n, int))
+        for name in ("value", "low", "high", "weight", "p"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(simple, name))
+
+
+@pytest.mark.parametrize(
+    ("strata", "message"),
+    [
+        ([0, 0, 1], "1 of 9 queries of stratum 1 are judged; an interval needs at least two"),
+        ([0, 0, 2], "the strata are not those of the sample"),
+        ([0, 0], "the strata are not those of the sample"),
+    ],
+)
+def test_strata_without_a_variance_are_refused(strata, message):
+    with pytest.raises(InputError, match=message):
+        estimate_means(np.ones((3, 2)), population=[5, 9], strata=np.array(strata))
+
+
 def test_one_query_has_no_interval():
     with pytest.raises(InputError, match="1 of 9 queries are judged"):
         estimate_means(np.ones((1, 2)), population=9)

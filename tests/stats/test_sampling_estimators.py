@@ -9,6 +9,7 @@ import goldrank as gr
 from goldrank.stats.sampling_estimators import (
     inferred_ap,
     sampled_dcg,
+    sampled_ndcg,
     sampled_precision,
     sampled_recall,
     sampled_total,
@@ -79,12 +80,15 @@ def test_estimates_equal_the_metrics_if_everything_is_judged(seed):
     gold = {"q": dict(zip(items, gain.tolist(), strict=True))}
     run = {"q": {item: 99.0 - at for item, at in zip(items, rank.tolist(), strict=True) if at}}
     run["q"] |= {f"unpooled{at}": 99.0 - at for at in range(1, 20) if at not in rank}
-    scores = gr.score(gold, run, ["precision@5", "recall@5", "dcg@5", "map"])
+    scores = gr.score(gold, run, ["precision@5", "recall@5", "dcg@5", "map", "ndcg@5", "ndcg", "ndcg(gain=exp)@5"])
     everything, pairs = np.ones(len(items)), np.ones((len(items), len(items)))
     assert sampled_precision(rank, gain, everything, 5) == pytest.approx(scores["precision@5"].mean)
     assert sampled_recall(rank, gain, everything, 5) == pytest.approx(scores["recall@5"].mean)
     assert sampled_dcg(rank, gain, everything, 5) == pytest.approx(scores["dcg@5"].mean)
     assert stat_ap(rank, gain, everything, pairs) == pytest.approx(scores["map"].mean)
+    assert sampled_ndcg(rank, gain, everything, 5) == pytest.approx(scores["ndcg@5"].mean)
+    assert sampled_ndcg(rank, gain, everything) == pytest.approx(scores["ndcg"].mean)
+    assert sampled_ndcg(rank, np.exp2(gain) - 1, everything, 5) == pytest.approx(scores["ndcg(gain=exp)@5"].mean)
     for strata in (np.zeros(len(items), int), rng.integers(0, 3, len(items))):
         assert inferred_ap(rank, gain, strata) == pytest.approx(scores["map"].mean)
 
@@ -137,9 +141,41 @@ def test_the_error_of_inferred_and_stat_ap_shrinks_around_the_truth():
     assert max(np.std(inferred), np.std(statistical)) < 0.12
 
 
+@pytest.mark.parametrize("k", [10, None])
+def test_the_bias_of_sampled_ndcg_shrinks_with_the_sample(k):
+    rng = np.random.default_rng(3)
+    rank = np.arange(1, 301)
+    gain = rng.integers(1, 4, 300) * (rng.random(300) < 1 / (1 + rank / 20))
+    truth = sampled_ndcg(rank, gain.astype(float), np.ones(300), k)
+    bias, error = [], []
+    for chance in (0.1, 0.3, 0.7):
+        values = [
+            sampled_ndcg(rank, np.where(rng.random(300) < chance, gain, np.nan), np.full(300, chance), k)
+            for _ in range(400)
+        ]
+        bias.append(abs(np.mean(values) - truth))
+        error.append(np.std(values))
+    assert error[0] > error[1] > error[2]
+    # The mean of 400 samples has a standard error of a twentieth of that of one.
+    assert bias[1] < 0.01 + 4 * error[1] / 20
+    assert bias[2] < 0.01 + 4 * error[2] / 20
+
+
+def test_the_ideal_ranking_of_sampled_ndcg_has_fractions_of_items():
+    # Estimated are 2.5 items with the gain 2 and 1.25 with the gain 1; the best item is not drawn.
+    gain, chance = np.array([np.nan, 2.0, 1.0, 0.0]), np.array([0.4, 0.4, 0.8, 0.5])
+    discount = 1 / np.log2(np.arange(2, 7))
+    ideal = 2 * (discount[:2].sum() + 0.5 * discount[2]) + 0.5 * discount[2] + 0.75 * discount[3]
+    expected = (2 / 0.4 * discount[1] + 1 / 0.8 * discount[2]) / ideal
+    assert sampled_ndcg(np.array([1, 2, 3, 4]), gain, chance) == pytest.approx(expected)
+    cut = 2 * discount[:2].sum()
+    assert sampled_ndcg(np.array([1, 2, 3, 4]), gain, chance, 2) == pytest.approx(2 / 0.4 * discount[1] / cut)
+
+
 def test_nothing_relevant_in_the_sample_gives_0():
     gain = np.array([np.nan, 0.0])
     rank, chance = np.array([1, 2]), np.array([0.5, 0.5])
     assert sampled_recall(rank, gain, chance, 2) == 0.0
+    assert sampled_ndcg(rank, gain, chance, 2) == 0.0
     assert stat_ap(rank, gain, chance, np.full((2, 2), 0.25)) == 0.0
     assert inferred_ap(rank, gain, np.zeros(2, int)) == 0.0

@@ -7,11 +7,14 @@ pytest.importorskip("fastapi", reason="the judging page needs the extra web")
 from fastapi.testclient import TestClient
 
 from goldrank.errors import InputError
+from goldrank.judging import plan_next
 from goldrank.judging.guidelines import GUIDELINES
+from goldrank.judging.plans import Plan
 from goldrank.judging.project import JudgingProject
 from goldrank.store import Store
 from goldrank.web.routes.judging import LONGEST_TEXT
 from goldrank.web.security import LARGEST_BODY
+from judging.judged_projects import create, truth
 from web.stores import client, judging_client, judging_project
 
 
@@ -158,6 +161,16 @@ def test_the_end_says_why_and_what_to_do_next(tmp_path):
     assert f"goldrank judge leaderboard '{project.folder}'" in [step["command"] for step in done["next_steps"]]
     nothing = judging_project(tmp_path / "nothing", items=0)
     assert Page(nothing).claim()["state"] == "empty"
+
+
+def test_after_a_round_the_page_says_how_to_ask_for_the_next(tmp_path):
+    project = create(tmp_path, truth(10), plan=Plan("next", 0, ()))
+    page = Page(project)
+    assert page.claim()["state"] == "empty"
+    added = plan_next(project, "ndcg@5", labels=15).added_labels
+    assert page.judge_all()["progress"] == {"labels": added, "of": added}
+    done = page.claim()
+    assert (done["state"], done["next_steps"][0]["command"]) == ("finished", f"goldrank judge next {tmp_path}")
 
 
 def test_scale_and_guidelines_are_told_and_long_texts_are_cut(project, monkeypatch):

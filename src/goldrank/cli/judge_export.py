@@ -24,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
     add_folder(parser)
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write (default: standard output)")
-    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
+    meanings = options.describe_choices(FORMATS)
     parser.add_argument("--format", choices=tuple(FORMATS), default="trec", help=f"{meanings} (default trec)")
-    sources = "; ".join(f"{name}: {meaning}" for name, meaning in SOURCES.items())
+    sources = options.describe_choices(SOURCES)
     parser.add_argument(
         "--source", nargs="+", choices=tuple(SOURCES), default=["human"], help=f"{sources} (default human)"
     )
@@ -50,10 +50,14 @@ def run(args: argparse.Namespace) -> int:
 def _caution(project: JudgingProject) -> str:
     """Return why scores on the exported qrels would be biased; empty if they would not."""
     units, judged = project.plan.units, {label.pair for label in project.labels("human")}
-    design = project.plan.design
-    if design != "queries":
-        drawn = "items were sampled" if design == "items" else "queries were drawn with unequal probabilities"
-        return f"{drawn}, so that plain scores on these qrels are biased"
+    design, strata = project.plan.design, project.plan.strata
+    if design == "items" or project.plan.in_rounds:
+        return "items were sampled, so that plain scores on these qrels are biased"
+    if strata is not None and strata.allocation != "proportional":
+        return (
+            f"the strata of {strata.attribute} have other shares among the judged queries than among all, so that "
+            "plain scores on these qrels are biased"
+        )
     partly = [
         unit.query
         for unit in units

@@ -56,10 +56,10 @@ def limits(args: argparse.Namespace) -> Limits | None:
     from goldrank.judging.limits import Price
 
     names = ("requests_per_minute", "tokens_per_minute", "price", "max_cost")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if "price" in given:
-        given["price"] = Price.parse(given["price"])
-    return Limits(**given) if given else None
+    settings = options.keywords(args, names)
+    if "price" in settings:
+        settings["price"] = Price.parse(settings["price"])
+    return Limits(**settings) if settings else None
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,23 +9,23 @@ from goldrank.cli.judge_options import add_folder, open_project
 
 EXAMPLES = """\
   goldrank judge next -M precision@10
-  goldrank judge next my-judging -M ndcg@10 --judge cross --count 5 --budget 300
+  goldrank judge next my-judging -M ndcg@10 --judge cross --labels 50 --budget 300
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
-    from goldrank.judging.next_labels import MARGIN, QUERIES
+    from goldrank.judging.next_labels import LABELS, MARGIN
 
     add_folder(parser)
     parser.add_argument(
         "-M", "--metric", default="ndcg@10", metavar="METRIC", help="metric that decides (default ndcg@10)"
     )
     parser.add_argument(
-        "--judge", metavar="NAME", help="model judge that predicts differences (default: the one that has graded)"
+        "--judge", metavar="NAME", help="model judge that predicts the labels (default: the one that has graded)"
     )
     parser.add_argument(
-        "--count", type=int, default=QUERIES, metavar="N", help=f"queries added at once (default {QUERIES})"
+        "--labels", type=int, default=LABELS, metavar="N", help=f"about how many labels to ask for (default {LABELS})"
     )
     parser.add_argument("--budget", type=int, metavar="N", help="labels that can still be given (default: all)")
     parser.add_argument(
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         open_project(args),
         args.metric,
         judge=args.judge,
-        queries=args.count,
+        labels=args.labels,
         budget=args.budget,
         margin=args.within,
         alpha=args.alpha,

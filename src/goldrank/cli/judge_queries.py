@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--llm", metavar="SPEC", help="chat model that writes the queries, such as openai:MODEL@URL (default: by rule)"
     )
-    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in RULES.items())
+    meanings = options.describe_choices(RULES)
     parser.add_argument(
         "--query-kind", nargs="+", action="extend", choices=(*RULES, LLM),
         help=f"kinds of queries, in turn: {meanings}; llm: written by --llm (default: all rules, or llm with --llm)",

@@ -45,5 +45,5 @@ def serve(project: JudgingProject, args: argparse.Namespace) -> None:
     with serving.listening(args, "could judge in your place") as address:
         app = create_judging_app(project, access=address.access, judge=args.judge)
         now = status(project)
-        given = now.planned - now.missing - now.missing_second
-        serving.serve(app, address, f"{given:,} of {now.planned:,} labels in {now.folder}\ngoldrank: judge at")
+        labelled = now.planned - now.missing - now.missing_second
+        serving.serve(app, address, f"{labelled:,} of {now.planned:,} labels in {now.folder}\ngoldrank: judge at")

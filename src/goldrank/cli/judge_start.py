@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import argparse
 
-from goldrank.cli import judge_serve, options, printing, serving
+from goldrank.cli import judge_serve, options, printing, serving, slice_options
 from goldrank.data.chunking import CHUNKINGS
 from goldrank.judging.labels import GradeScale
+from goldrank.judging.plans import DESIGNS
 from goldrank.judging.pools import POOLINGS
 from goldrank.judging.project import FOLDER, JudgingProject
+from goldrank.judging.strata import ALLOCATIONS
 
 EXAMPLES = """\
   goldrank judge start ./docs --queries queries.txt -m bm25 wordllama "fuse:rrf(bm25,wordllama)"
   goldrank judge start ./docs --queries queries.csv -m bm25 wordllama --depth 10 --budget 400
   goldrank judge start questions -m bm25 wordllama --grades no partly yes --folder my-judging
+  goldrank judge start ./docs --queries queries.txt -m bm25 wordllama --sample next
   goldrank judge start ./docs --queries queries.txt -m bm25 wordllama --pooling mtf --pool-size 15
+  goldrank judge start ./docs --queries queries.jsonl -m bm25 wordllama --budget 400 --strata language
+  goldrank judge start ./docs --queries queries.txt -m bm25 wordllama --slices kinds.csv --allocation equal
 """
-_SAMPLES = {
-    "queries": "the whole pools of queries in random order (default)",
-    "items": "a random sample of the pool of every query, stratified by rank",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,14 +45,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--depth", type=int, default=20, metavar="N", help="how many results of each system are pooled (default 20)"
     )
-    group.add_argument("--pooling", choices=tuple(POOLINGS), default="depth", help=_meanings(POOLINGS))
+    group.add_argument("--pooling", choices=tuple(POOLINGS), default="depth", help=options.describe_choices(POOLINGS))
     group.add_argument(
         "--pool-size", type=int, metavar="SIZE", help="items to judge of each query with mtf and adaptive (default N)"
     )
     group.add_argument("--budget", type=int, metavar="N", help="about how many labels to plan (default: all)")
-    group.add_argument("--sample", choices=tuple(_SAMPLES), default="queries", help=_meanings(_SAMPLES))
     group.add_argument(
-        "--second-judge", type=float, default=0.1, metavar="SHARE",
+        "--sample",
+        choices=tuple(DESIGNS),
+        default="queries",
+        help=f"what is judged (default queries). {options.describe_choices(DESIGNS)}",
+    )
+    group.add_argument(
+        "--strata",
+        metavar="ATTRIBUTE",
+        help="draw queries from each slice of this attribute: a further field of the queries, a column of --slices, or "
+        "a derived one such as query_length (default: the column of --slices, if there is one)",
+    )
+    slice_options.add_slices_file(group)
+    group.add_argument(
+        "--allocation",
+        choices=tuple(ALLOCATIONS),
+        help=f"{options.describe_choices(ALLOCATIONS)} (default proportional)",
+    )
+    group.add_argument(
+        "--second-judge", type=float, metavar="SHARE",
         help="share of the queries that a second judge judges, too, to measure agreement (default 0.1)",
     )  # fmt: skip
     group.add_argument(
@@ -61,16 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random choices (default 0)")
     ranking = parser.add_argument_group("ranking")
     options.add_similarity(ranking, default=None)
-    chunkings = _meanings(CHUNKINGS)
+    chunkings = options.describe_choices(CHUNKINGS)
     ranking.add_argument("--chunk", metavar="CHUNKING", help=f"rank documents by their best chunk: {chunkings}")
     page = parser.add_argument_group("judging page, which is served until interrupted")
     page.add_argument("--no-serve", action="store_true", help="only store the project, as --format json does")
     judge_serve.add_page(page)
     options.add_format(parser, ("table", "json"))
-
-
-def _meanings(meanings: dict[str, str]) -> str:
-    return "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,10 +93,12 @@ def run(args: argparse.Namespace) -> int:
     from goldrank.judging.starting import start
     from goldrank.reporting.text.judging import started_view
 
+    page = ["judge", "port", "host", "token", "open"]
     if args.no_serve:
-        page = ["judge", "port", "host", "token", "open"]
         options.refuse_unused(args, page, "with --no-serve", "leave one of the two out")
-    serves = not args.no_serve and args.format == "table"
+    if args.sample == "next":
+        options.refuse_unused(args, page, "with --sample next", "give it to goldrank judge serve")
+    serves = not args.no_serve and args.format == "table" and args.sample != "next"
     if serves:
         serving.check_installed("goldrank judge start without --no-serve")
     if args.pooling == "depth":
@@ -92,7 +108,6 @@ def run(args: argparse.Namespace) -> int:
     for name, spec in labels.items():
         printing.remark(f"{name} is {spec}")
     existed = JudgingProject.exists(args.folder)
-    settings = {name: getattr(args, name) for name in ("similarity", "chunk", "limit")}
     project = start(
         args.docs,
         args.queries,
@@ -102,12 +117,15 @@ def run(args: argparse.Namespace) -> int:
         size=args.pool_size,
         budget=args.budget,
         sample=args.sample,
+        strata=args.strata,
+        slices=slice_options.read_given(args),
+        allocation=args.allocation,
         double=args.second_judge,
         scale=GradeScale() if args.grades is None else GradeScale(tuple(args.grades)),
         seed=args.seed,
         folder=args.folder,
         report=printing.remark,
-        **{name: value for name, value in settings.items() if value is not None},
+        **options.keywords(args, ("similarity", "chunk", "limit")),
     )
     for line in project.provenance["documents"]["remarks"]:
         printing.remark(f"note: {line}.")

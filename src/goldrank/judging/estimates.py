@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldrank import stats
 from goldrank.errors import InputError, counts, shorten
@@ -16,11 +17,12 @@ from goldrank.hits import Floats, Gold, Run
 from goldrank.io.files import PathLike
 from goldrank.judging.judge_agreement import judge_quality
 from goldrank.judging.judges import find_judge
-from goldrank.judging.labels import by_query, combine
-from goldrank.judging.plans import Unit
+from goldrank.judging.labels import GradeScale, by_query, combine
+from goldrank.judging.plans import Unit, draw_probabilities, unit_labels
 from goldrank.judging.pools import Pool
 from goldrank.judging.project import JudgingProject, open_project
 from goldrank.judging.sampled_items import sampled_values
+from goldrank.judging.strata import LEAST, Strata
 from goldrank.metrics import Metric, parse_all
 from goldrank.presentation import Result
 from goldrank.scoring import Metrics, score
@@ -104,6 +106,15 @@ class OutsideSystem:
     """The same if all of them had the best grade."""
 
 
+@dataclass(frozen=True)
+class JudgedStratum:
+    """A stratum of queries, and how many of them are judged."""
+
+    stratum: str
+    queries: int
+    judged: int
+
+
 @dataclass(frozen=True, repr=False)
 class JudgedLeaderboard(Result):
     """The estimates of all systems, which of them to believe, and why."""
@@ -116,6 +127,8 @@ class JudgedLeaderboard(Result):
     """All queries of the pool."""
     judged: int
     """The queries whose units are complete, in the random order of the plan."""
+    strata: tuple[JudgedStratum, ...]
+    """The strata that queries were drawn from; none if they were drawn from all."""
     labels: int
     unclear: int
     """Pairs that no judge could judge; they count as not relevant."""
@@ -141,12 +154,41 @@ class Judged:
     human: dict[tuple[str, str], int]
     unclear: int
     rankings: dict[str, Run]
+    strata: Strata | None
 
     @property
     def positions(self) -> list[int]:
         """The positions of the judged queries in ``queries``."""
         numbers = {query: number for number, query in enumerate(self.queries)}
         return [numbers[unit.query] for unit in self.units]
+
+    @property
+    def stratum_numbers(self) -> NDArray[np.int64] | None:
+        """The stratum of each judged query, from 0; None if they were drawn from all queries."""
+        if self.strata is None:
+            return None
+        return np.array([self.strata.number[unit.query] for unit in self.units], np.int64)
+
+    def estimate(
+        self,
+        sample: Floats,
+        everything: Floats | None = None,
+        *,
+        level: float = 0.95,
+        signed: bool = False,
+        beyond: bool = False,
+    ) -> MeanEstimates:
+        """Estimate means over all queries from (judged queries, C) values and (all queries, C) predictions."""
+        return estimate_means(
+            sample,
+            None if everything is None else everything[self.positions],
+            None if everything is None else everything.mean(axis=0),
+            population=len(self.queries) if self.strata is None else self.strata.sizes,
+            strata=self.stratum_numbers,
+            level=level,
+            signed=signed,
+            beyond=beyond,
+        )
 
 
 def score_systems(
@@ -179,9 +221,13 @@ def score_systems(
     return {name: np.stack(column, axis=1) for name, column in columns.items()}
 
 
-def check_metrics(metrics: Metrics, usual: Sequence[str]) -> list[Metric]:
-    """Return the metrics; raise InputError for one that is not a mean over queries, where higher is better."""
+def check_metrics(metrics: Metrics, usual: Sequence[str], scale: GradeScale) -> list[Metric]:
+    """Return the metrics; raise InputError for one that is not a mean over queries, where higher is better.
+
+    ERR, which depends on the highest grade, takes that of the scale instead of the highest one among the labels.
+    """
     chosen = parse_all(usual if metrics is None else metrics)
+    chosen = [each.with_defaults({"max": scale.best}) if each.name == "err" else each for each in chosen]
     for metric in chosen:
         definition = metric.definition
         if definition.aggregate != "mean" or definition.range != "[0, 1]" or definition.direction != "higher":
@@ -198,26 +244,22 @@ def read_judged(project: JudgingProject) -> Judged:
     Raises:
         InputError: The pool was made by one system, no unit is complete, or the labels were chosen by hand.
     """
-    where, pool = str(project.folder), project.pool
-    if len(pool.systems) < 2:
-        raise InputError(
-            f"the pool was made by one system, {pool.systems[0]}: what other systems would find is not known",
-            where=where,
-            remedy="start another project with all systems that you want to compare",
-        )
+    check_systems(project)
+    where = str(project.folder)
     labels, queries = project.labels(), project.queries
-    units = project.complete_units()
+    plan, units = project.plan, project.complete_units()
+    chances = draw_probabilities((unit.query for unit in units), len(queries), plan.strata)
     sampled = []
-    for unit in units:
+    for unit, chance in zip(units, chances, strict=True):
+        if unit.round:
+            break
         if math.isnan(unit.probability):
             raise InputError(
                 f"query {shorten(unit.query)} was chosen by hand, so that the labels are not a random sample",
                 where=where,
                 remedy="judge the queries in the order of a plan that goldrank judge start makes",
             )
-        if not math.isclose(unit.probability, 1 / (len(queries) - unit.position)) or (
-            project.plan.design != "items" and len(unit.items) < pool.target(unit.query)
-        ):
+        if not math.isclose(unit.probability, chance):
             break
         sampled.append(unit)
     if not sampled:
@@ -228,16 +270,32 @@ def read_judged(project: JudgingProject) -> Judged:
                 where=where,
                 remedy="judge a random sample with goldrank judge serve, or score with goldrank judge export",
             )
+        if plan.in_rounds or plan.design == "next":
+            raise InputError(
+                "the labels were asked for to find the best system, and are no random sample of queries",
+                where=where,
+                remedy="goldrank judge next says which system is best; to estimate means, judge a project that "
+                "goldrank judge start makes with --sample queries",
+            )
         raise InputError(
             f"no query is completely judged ({counts(people, 'label')})",
             where=where,
             remedy="judge with goldrank judge serve; goldrank judge status says what is missing",
         )
     human = [label for label in labels if label.source == "human"]
-    wanted = {(unit.query, item) for unit in units for item in unit.items}
-    combined = {pair: grade for pair, grade in combine(human).items() if pair in wanted}
     sample = {(unit.query, item) for unit in sampled for item in unit.items}
-    return Judged(project, queries, sampled, combined, len(sample - combined.keys()), project.rankings())
+    combined = {pair: grade for pair, grade in combine(human).items() if pair in sample}
+    return Judged(project, queries, sampled, combined, len(sample) - len(combined), project.rankings(), plan.strata)
+
+
+def check_systems(project: JudgingProject) -> None:
+    """Raise InputError if the pool was made by one system."""
+    if len(project.systems) < 2:
+        raise InputError(
+            f"the pool was made by one system, {project.systems[0]}: what other systems would find is not known",
+            where=str(project.folder),
+            remedy="start another project with all systems that you want to compare",
+        )
 
 
 def leaderboard(
@@ -252,8 +310,8 @@ def leaderboard(
     """Estimate the scores of all systems of a judging project, and their differences.
 
     What is estimated is the mean over all queries of the project, with the labels that people would give to the whole
-    pool; items outside of the pool count as not relevant. Queries that `goldrank judge next` drew are left out, because
-    not all of their items are judged; `plan_next` uses them.
+    pool; items outside of the pool count as not relevant. Labels that `goldrank judge next` asked for are left out,
+    because they are no random sample of queries; `plan_next` uses them.
 
     Args:
         folder: The folder of the project, or the project.
@@ -281,6 +339,7 @@ def leaderboard(
         raise InputError(f"the target {shorten(target)} is not known", remedy="give pool or queries")
     judged = read_judged(project)
     design = project.plan.design
+    strata = _judged_strata(judged)
     if len(judged.units) < 2:
         raise InputError(
             "one query is judged, and an interval needs two",
@@ -288,8 +347,8 @@ def leaderboard(
             remedy="judge more with goldrank judge serve",
         )
     sampled_items = design == "items"
-    chosen = check_metrics(metrics, ITEM_METRICS if sampled_items else METRICS)
-    name, usable, reason = find_model(project, judge)
+    chosen = check_metrics(metrics, ITEM_METRICS if sampled_items else METRICS, project.scale)
+    name, usable, reason = _find_model(project, judge)
     queries = judged.queries
     if sampled_items:
         # The values vary between queries and by the sampled items; the variance between queries contains both.
@@ -318,6 +377,7 @@ def leaderboard(
         level=level,
         queries=len(queries),
         judged=len(judged.units),
+        strata=strata,
         labels=sum(len(unit.items) for unit in judged.units),
         unclear=judged.unclear,
         judge=name,
@@ -330,15 +390,45 @@ def leaderboard(
     )
 
 
-def find_model(project: JudgingProject, judge: str | None) -> tuple[str | None, bool, str]:
-    """Return the model judge, whether it agrees with people better than by chance, and why."""
+def _judged_strata(judged: Judged) -> tuple[JudgedStratum, ...]:
+    """Return the strata; raise InputError if one has too few judged queries for a variance."""
+    numbers = judged.stratum_numbers
+    if judged.strata is None or numbers is None:
+        return ()
+    judged_queries = np.bincount(numbers, minlength=len(judged.strata.slices)).tolist()
+    parts = zip(judged.strata.slices, judged_queries, strict=True)
+    strata = tuple(JudgedStratum(str(part), len(part), count) for part, count in parts)
+    if short := [part for part in strata if part.judged < LEAST]:
+        project = judged.project
+        # The plan begins with so many of each stratum.
+        units = project.plan.units[: LEAST * len(strata)]
+        labelled = {label.pair for label in project.labels("human")}
+        missing = sum(unit_labels(unit, project.pool) // unit.judges for unit in units)
+        missing -= sum((unit.query, item) in labelled for unit in units for item in unit.items)
+        listing = ", ".join(f"{part.stratum} has {part.judged}" for part in short)
+        raise InputError(
+            f"a stratum needs {LEAST} judged queries, and {listing}; missing are {counts(missing, 'label')}",
+            where=str(project.folder),
+            remedy="judge more with goldrank judge serve, which asks for them first",
+        )
+    return strata
+
+
+def choose_judge(project: JudgingProject, judge: str | None) -> str | None:
+    """Return the full name of the model judge, the only one that has graded if none is given; None without any."""
     known = project.model_judges()
     if judge is None and len(known) > 1:
         raise InputError(f"{len(known)} model judges have graded: {', '.join(known)}", remedy="choose one with --judge")
-    if judge is None and not known:
+    return None if judge is None and not known else find_judge(known, judge or known[0])
+
+
+def _find_model(project: JudgingProject, judge: str | None) -> tuple[str | None, bool, str]:
+    """Return the model judge, whether it agrees with people better than by chance, and why."""
+    name = choose_judge(project, judge)
+    if name is None:
         return None, False, ""
-    quality = judge_quality(project, find_judge(known, judge or known[0]))
-    return quality.judge, quality.usable, quality.reason
+    quality = judge_quality(project, name)
+    return name, quality.usable, quality.reason
 
 
 class _Builder:
@@ -405,19 +495,10 @@ class _Builder:
     def _estimate(
         self, sample: Floats, everything: Floats | None, *, signed: bool
     ) -> tuple[MeanEstimates, MeanEstimates | None]:
-        population = len(self.judged.queries)
-        alone = estimate_means(sample, population=population, level=self.level, signed=signed, beyond=self.beyond)
+        alone = self.judged.estimate(sample, level=self.level, signed=signed, beyond=self.beyond)
         if everything is None or not self.corrects:
             return alone, None
-        corrected = estimate_means(
-            sample,
-            everything[self.judged.positions],
-            everything.mean(axis=0),
-            population=population,
-            level=self.level,
-            signed=signed,
-            beyond=self.beyond,
-        )
+        corrected = self.judged.estimate(sample, everything, level=self.level, signed=signed, beyond=self.beyond)
         return alone, corrected
 
 
@@ -449,7 +530,7 @@ def _outside(judged: Judged, metrics: Sequence[Metric], others: Mapping[str, Run
             for extra in ({}, best)
         ]
         for metric in map(str, metrics):
-            low, high = (float(values[metric].mean()) for values in bounds)
+            low, high = (float(judged.estimate(values[metric]).value[0]) for values in bounds)
             yield OutsideSystem(metric, name, share, low, high)
 
 
@@ -461,6 +542,8 @@ def _top(ranking: Mapping[str, float], depth: int) -> list[str]:
 
 def _sentences(build: _Builder, judged: Judged, judge: str | None, reason: str, believe: Believe) -> Iterable[str]:
     sample = f"{len(judged.units)} of {counts(len(judged.queries), 'query', 'queries')}, drawn at random"
+    if judged.strata is not None:
+        sample += f" from each of {len(judged.strata.slices)} strata of {judged.strata.attribute}"
     if believe == "corrected":
         narrower = 1 - float(np.mean(build.ratios or [1.0]))
         yield (
@@ -473,10 +556,10 @@ def _sentences(build: _Builder, judged: Judged, judge: str | None, reason: str, 
         if judge is not None:
             use = reason if not build.corrects else "Its grades do not predict the human values of these metrics."
             yield f"{judge} is not used for correction. {use}"
-    if judged.project.plan.design == "active":
+    if judged.project.plan.in_rounds:
         yield (
-            "The plan was extended by `goldrank judge next`, which stops once it can decide. The intervals here are "
-            "for a number of queries that was fixed before; those of `goldrank judge next` stay valid."
+            "The labels that `goldrank judge next` asked for are left out, because they are no random sample of "
+            "queries. It uses all labels to say which system is best."
         )
     if len(judged.units) < FEW:
         yield (

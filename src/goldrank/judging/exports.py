@@ -16,7 +16,7 @@ from goldrank.judging.project import JudgingProject
 FORMATS = {
     "trec": "qrels: query, 0, item, grade; of several judges the lower median",
     "beir": "TSV of query-id, corpus-id and score, likewise",
-    "jsonl": "every label with judge, source, time and grade scale",
+    "jsonl": "every label with judge, source, time, grade scale and the stratum of its query",
 }
 
 
@@ -68,7 +68,9 @@ def export(
             remedy=f"there are labels of {', '.join(known)}" if known else "goldrank judge serve collects some",
         )
     if format == "jsonl":
-        lines = [_line(row, project.scale.names) for row in rows]
+        strata = project.plan.strata
+        stratum = {} if strata is None else {query: str(part) for part in strata.slices for query in part.queries}
+        lines = [_line(row, project.scale.names, stratum.get(row.query)) for row in rows]
         write_atomically(output, lambda stream: _write_lines(stream, lines))
         return len(lines)
     pairs = combine(labels) if grades is None else {row.pair: row.grade for row in grades if row.grade is not None}
@@ -78,12 +80,14 @@ def export(
     return len(pairs)
 
 
-def _line(row: Label | ModelGrade, scale: Sequence[str]) -> str:
+def _line(row: Label | ModelGrade, scale: Sequence[str], stratum: str | None) -> str:
     content = asdict(row)
     if isinstance(row, ModelGrade):
         content["source"] = "model"
     content["grade_name"] = None if row.grade is None else scale[row.grade]
     content["scale"] = list(scale)
+    if stratum is not None:
+        content["stratum"] = stratum
     return json.dumps(content, ensure_ascii=False)
 
 

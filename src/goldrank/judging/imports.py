@@ -95,11 +95,11 @@ def import_labels(
     ids = _QueryIds(project)
     known, outside = [], []
     for label in labels:
-        found = ids.find(label.query)
-        if found is None or (found, label.item) not in project.pairs:
+        query_id = ids.find(label.query)
+        if query_id is None or (query_id, label.item) not in project.pairs:
             outside.append(label)
         else:
-            known.append(replace(label, query=found))
+            known.append(replace(label, query=query_id))
     first = f"query {shorten(outside[0].query)}, item {shorten(outside[0].item)}" if outside else ""
     if labels and not known:
         raise InputError(

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from goldrank.errors import InputError, counts
+from goldrank.errors import counts
 from goldrank.io.files import PathLike
 from goldrank.judging.judges import find_judge
 from goldrank.judging.labels import GradeScale, Label, combine
@@ -137,6 +137,11 @@ def agreement(folder: PathLike | JudgingProject, judge: str | None = None, *, le
     notes = []
     if weak := len(project.labels("weak")):
         notes.append(f"Left out, because clicks are no human judgments: {counts(weak, 'weak label')}.")
+    if names and project.plan.in_rounds:
+        notes.append(
+            "Labels that `goldrank judge next` asked for are not compared with model judges: it asks for the items on "
+            "which these are most likely wrong."
+        )
     return AgreementReport(
         project.scale,
         human_agreement(labels, level=level),
@@ -171,6 +176,9 @@ def human_agreement(labels: Iterable[Label], *, level: float = 0.95) -> HumanAgr
 def judge_quality(project: JudgingProject, judge: str, *, level: float = 0.95) -> JudgeQuality:
     """Return how well a model judge agrees with the human labels of a project, and whether it may correct estimates.
 
+    Labels that `goldrank judge next` asked for are left out: it asks for the items on which the judge is most likely
+    wrong.
+
     Args:
         project: The project.
         judge: The model judge; options and versions may be left out.
@@ -186,7 +194,8 @@ def judge_quality(project: JudgingProject, judge: str, *, level: float = 0.95) -
     False
     """
     name = find_judge(project.model_judges(), judge)
-    human = combine(project.labels("human", "imported"))
+    in_rounds = {(unit.query, item) for unit in project.plan.units if unit.round for item in unit.items}
+    human = combine(label for label in project.labels("human", "imported") if label.pair not in in_rounds)
     model = {entry.pair: entry.grade for entry in project.model_grades(name) if entry.pair in human}
     judged = {item for (_, item), grade in model.items() if grade is not None}
     return quality_of(
@@ -370,12 +379,3 @@ def _slopes(data: _Graded, x: Floats) -> Callable[[Floats], Floats]:
         return result
 
     return slope
-
-
-def refuse_unusable(quality: JudgeQuality) -> None:
-    """Raise InputError if a judge is not shown to be better than chance, so that it must not correct estimates."""
-    if not quality.usable:
-        raise InputError(
-            f"the judge {quality.judge} cannot correct estimates. {quality.reason[:-1]}",
-            remedy="label more queries, or use another judge; goldrank judge agreement shows the details",
-        )

@@ -97,10 +97,10 @@ def make_by_rule(documents: Sequence[Document], kinds: Sequence[str], count: int
         # The kind that is rarest so far, or the next one for which the document has a text.
         numbers = Counter(query.kind for query in queries)
         for kind in sorted(kinds, key=lambda kind: numbers[kind]):
-            made = _by_rule(kind, document, frequencies, len(documents), rng)
-            if made is None or _key(made[0]) in shared:
+            query = _by_rule(kind, document, frequencies, len(documents), rng)
+            if query is None or _key(query[0]) in shared:
                 continue
-            text, rest = made
+            text, rest = query
             queries.append(KnownItemQuery(f"{kind}-{len(queries) + 1}", text, kind, document.id))
             shortened[document.id] = rest
             break

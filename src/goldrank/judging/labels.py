@@ -116,7 +116,7 @@ def combine(labels: Iterable[Label]) -> dict[tuple[str, str], int]:
     for label in labels:
         if label.grade is not None:
             grades.setdefault(label.pair, []).append(label.grade)
-    return {pair: sorted(given)[(len(given) - 1) // 2] for pair, given in grades.items()}
+    return {pair: sorted(row)[(len(row) - 1) // 2] for pair, row in grades.items()}
 
 
 def by_query(grades: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:

@@ -70,26 +70,26 @@ def make_queries(
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "queries.jsonl"
-    >>> made = make_queries("questions", file, kinds=["title", "terms"], count=10)
-    >>> len(made.queries), [kind.kind for kind in made.kinds], file.exists()
+    >>> result = make_queries("questions", file, kinds=["title", "terms"], count=10)
+    >>> len(result.queries), [kind.kind for kind in result.kinds], file.exists()
     (10, ['title', 'terms'], True)
     """
     chosen = _checked(kinds, llm, count)
     files = _files(output)
     items, remarks = _read(docs)
-    made = _make(items, chosen, count, seed, QueryWriter(llm, limits) if llm is not None else None)
-    _write(files, made.known)
+    result = _make(items, chosen, count, seed, QueryWriter(llm, limits) if llm is not None else None)
+    _write(files, result.known)
     rankings = _rank(files, models)
-    documents = {document.id: document for document in made.known.documents}
-    measures, differences = measure_kinds(made.known.queries, documents, rankings)
+    documents = {document.id: document for document in result.known.documents}
+    measures, differences = measure_kinds(result.known.queries, documents, rankings)
     return MadeQueries(
-        made.known.queries,
+        result.known.queries,
         files,
         tuple(measures),
         tuple(differences),
         tuple(_warnings(measures, differences)),
-        (*remarks, *made.known.remarks),
-        made.expense,
+        (*remarks, *result.known.remarks),
+        result.expense,
     )
 
 
@@ -136,12 +136,12 @@ def _read(docs: PathLike) -> tuple[list[Document], list[str]]:
 
 def _make(items: list[Document], kinds: tuple[str, ...], count: int, seed: int, writer: QueryWriter | None) -> _Made:
     rules = [kind for kind in kinds if kind != LLM]
-    asked = count // len(kinds) if writer is not None else 0
-    known = make_by_rule(items, rules, count - asked, seed) if rules else KnownItems((), tuple(items))
+    by_model = count // len(kinds) if writer is not None else 0
+    known = make_by_rule(items, rules, count - by_model, seed) if rules else KnownItems((), tuple(items))
     if writer is None:
         return _Made(known, Expense())
     used = {query.document for query in known.queries}
-    written = writer.write([document for document in items if document.id not in used], asked, seed)
+    written = writer.write([document for document in items if document.id not in used], by_model, seed)
     queries = (*known.queries, *written.queries)
     return _Made(KnownItems(queries, known.documents, (*known.remarks, *written.remarks)), writer.requests.expense)
 

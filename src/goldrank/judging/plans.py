@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from goldrank.errors import InputError, counts
+from goldrank.hits import Floats
 from goldrank.judging.pools import Pool, PooledItem, next_items
+from goldrank.judging.strata import LEAST, Strata
 
 DESIGNS = {
     "queries": "whole pools of queries in random order",
     "items": "a random sample of the pool of every query, stratified by rank",
-    "active": "queries drawn by `goldrank judge next`",
+    "next": "the labels that goldrank judge next asks for, round by round",
 }
+"""What is judged, by the name of the sample."""
 FEW_QUERIES = 30
 """With fewer judged queries, intervals are wide, and their coverage is not reliable for skewed metrics."""
 STRATA = (5, 10, 20, 50, 100, 200, 500)
@@ -32,13 +35,18 @@ class Unit:
     items: tuple[str, ...]
     """In the order in which they are shown, which is random and does not depend on the systems."""
     probability: float
-    """Of drawing this query at this position, given the units before it; NaN if it was chosen by hand."""
+    """Of drawing this query at this position, given the units before it and the stratum; NaN if chosen by hand.
+
+    In a round of `goldrank judge next` it is 1.
+    """
     inclusion: tuple[float, ...]
     """The probability of drawing each item within the unit; 1.0 unless items are sampled."""
     judges: int = 1
     """How many people judge it; two allow to compute their agreement."""
     grows: bool = False
     """Whether items are added to it, which depend on the labels of those before (`next_items`)."""
+    round: int = 0
+    """The round of `goldrank judge next` that asks for it, from 1; 0 if it was planned before."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,13 @@ class Plan:
     """One of `DESIGNS`."""
     seed: int
     units: tuple[Unit, ...]
+    strata: Strata | None = None
+    """The strata from which queries are drawn; None draws from all queries."""
+
+    @property
+    def in_rounds(self) -> bool:
+        """Whether `goldrank judge next` has asked for labels."""
+        return any(unit.round for unit in self.units)
 
     def labels(self, pool: Pool) -> int:
         """Return the number of labels that the plan asks for."""
@@ -60,7 +75,9 @@ def unit_labels(unit: Unit, pool: Pool) -> int:
     return unit.judges * (max(len(unit.items), pool.target(unit.query)) if unit.grows else len(unit.items))
 
 
-def plan_queries(pool: Pool, *, budget: int | None = None, seed: int = 0, double: float = 0.1) -> Plan:
+def plan_queries(
+    pool: Pool, *, budget: int | None = None, seed: int = 0, double: float = 0.1, strata: Strata | None = None
+) -> Plan:
     """Return a plan that judges the whole pools of queries in random order.
 
     The number of queries is chosen from the mean size of the pools before their order is drawn: a number that depends
@@ -71,13 +88,50 @@ def plan_queries(pool: Pool, *, budget: int | None = None, seed: int = 0, double
         budget: About how many labels are planned; None for all.
         seed: Of the order.
         double: The share of the queries that a second judge judges, too.
+        strata: The strata from which queries are drawn.
+
+    Raises:
+        InputError: The budget does not suffice for `LEAST` queries of each stratum.
     """
     check_budget(budget, double)
-    queries = list(pool.items)
-    count = len(queries)
+    count = len(pool.items)
     if budget is not None:
-        count = min(count, max(1, affordable(budget, _mean_target(pool), double)))
-    return Plan("queries", seed, tuple(query_units(pool, seed=seed, double=double)[:count]))
+        sizes = {query: pool.target(query) for query in pool.items}
+        count = max(1, _affordable_queries(sizes, budget, double, strata))
+        if strata is not None and count < (least := LEAST * len(strata.slices)):
+            needed = _needed(_mean_sizes(sizes, strata)[least - 1], least, double)
+            raise InputError(
+                f"{budget} labels suffice for {counts(count, 'query', 'queries')}, and {least // LEAST} strata need "
+                f"{least}",
+                remedy=f"give --budget {needed}, or strata of an attribute with fewer values",
+            )
+    return Plan("queries", seed, tuple(query_units(pool, seed=seed, double=double, strata=strata)[:count]), strata)
+
+
+def _affordable_queries(sizes: Mapping[str, int], budget: int, double: float, strata: Strata | None) -> int:
+    """Return for how many of the queries with these numbers of items the labels are expected to suffice."""
+    if strata is None:
+        return min(len(sizes), affordable(budget, _mean(sizes.values()), double))
+    needed = (_needed(mean, count, double) for count, mean in enumerate(_mean_sizes(sizes, strata), 1))
+    return sum(labels <= budget for labels in needed)
+
+
+def _needed(size: float, count: int, double: float) -> int:
+    """Return how many labels *count* queries need, if each has *size* items on average."""
+    return math.ceil(round(size * (count + math.ceil(round(count * double, 9))), 6))
+
+
+def _mean_sizes(sizes: Mapping[str, int], strata: Strata | None) -> list[float]:
+    """Return the mean size that is expected of the first query of the order, of the first two and so on."""
+    if strata is None:
+        return [_mean(sizes.values())] * len(sizes)
+    means = np.array([_mean([sizes[query] for query in part.queries]) for part in strata.slices])
+    result: list[float] = (means[strata.order].cumsum() / np.arange(1, len(sizes) + 1)).tolist()
+    return result
+
+
+def _mean(values: Collection[float]) -> float:
+    return sum(values) / max(1, len(values))
 
 
 def affordable(budget: int, size: float, double: float) -> int:
@@ -90,17 +144,34 @@ def affordable(budget: int, size: float, double: float) -> int:
     return max((count for count in range(pools + 1) if count + math.ceil(round(count * double, 9)) <= pools), default=0)
 
 
-def query_units(pool: Pool, *, seed: int, double: float) -> list[Unit]:
-    """Return the units of all queries in random order; a plan is the beginning of them."""
+def query_units(pool: Pool, *, seed: int, double: float, strata: Strata | None = None) -> list[Unit]:
+    """Return the units of all queries in random order, from each stratum in turn; a plan is the beginning of them."""
     queries = list(pool.items)
     order = np.random.default_rng([seed, 0]).permutation(len(queries)).tolist()
+    if strata is not None:
+        by_stratum = [iter([at for at in order if strata.number[queries[at]] == n]) for n in range(len(strata.slices))]
+        order = [next(by_stratum[number]) for number in strata.order]
+    chances = draw_probabilities((queries[number] for number in order), len(queries), strata)
     units = []
-    for position, number in enumerate(order):
+    for position, (number, chance) in enumerate(zip(order, chances, strict=True)):
         query = queries[number]
         items = shuffled(next_items(pool, query, {}), seed, number)
-        chance, judges = 1 / (len(queries) - position), _judges(position, double)
+        judges = _judges(position, double)
         units.append(Unit(position, query, items, chance, (1.0,) * len(items), judges, pool.size is not None))
     return units
+
+
+def draw_probabilities(drawn: Iterable[str], total: int, strata: Strata | None) -> Iterator[float]:
+    """Yield the probability of each draw: 1 / the queries that were left, in all or in the stratum.
+
+    >>> list(draw_probabilities(["q3", "q1"], 4, None))
+    [0.25, 0.3333333333333333]
+    """
+    left = [total] if strata is None else strata.sizes
+    for query in drawn:
+        number = 0 if strata is None else strata.number[query]
+        yield 1 / left[number]
+        left[number] -= 1
 
 
 def plan_items(pool: Pool, *, budget: int, seed: int = 0, double: float = 0.1) -> Plan:
@@ -124,7 +195,9 @@ def plan_items(pool: Pool, *, budget: int, seed: int = 0, double: float = 0.1) -
         )
     queries = list(pool.items)
     strata = {query: item_strata(pool.items[query]) for query in queries}
-    rate = _rate([stratum for query in queries for stratum in strata[query]], budget / (1 + double))
+    parts = [stratum for query in queries for stratum in strata[query]]
+    weights, sizes = np.array([_weight(part) for part in parts]), np.array([len(part) for part in parts], np.float64)
+    rate = inclusion_rate(weights, sizes, budget / (1 + double))
     rng = np.random.default_rng([seed, 0])
     units = []
     for position, number in enumerate(rng.permutation(len(queries)).tolist()):
@@ -172,17 +245,22 @@ def _weight(stratum: Sequence[PooledItem]) -> float:
     return sum(1 / math.log2(1 + entry.best_rank) for entry in stratum)
 
 
-def _rate(strata: Sequence[Sequence[PooledItem]], budget: float) -> float:
-    """Return the factor of the weights at which *budget* items are expected."""
-    weights, sizes = np.array([_weight(stratum) for stratum in strata]), np.array([len(stratum) for stratum in strata])
+def inclusion_rate(weights: Floats, sizes: Floats, budget: float) -> float:
+    """Return the factor of the weights at which *budget* items are expected, of parts that have no more than *sizes*.
+
+    >>> rate = inclusion_rate(np.array([3.0, 1.0]), np.array([2.0, 10.0]), 5.0)
+    >>> np.minimum([2, 10], rate * np.array([3.0, 1.0])).tolist()
+    [2.0, 3.0]
+    """
     if sizes.sum() <= budget:
         return math.inf
-    # The expected number grows with the rate and is linear between the rates at which a stratum is used up.
-    limits = np.sort(sizes / weights)
-    totals = [float(np.minimum(sizes, limit * weights).sum()) for limit in limits]
-    last = int(np.searchsorted(totals, budget))
-    full = sizes / weights < limits[last]
-    return float((budget - sizes[full].sum()) / weights[~full].sum())
+    # The expected number grows with the rate and is linear between the rates at which a part is used up.
+    order = np.argsort(sizes / weights)
+    used, left = np.cumsum(sizes[order]), weights.sum() - np.cumsum(weights[order])
+    limits = (sizes / weights)[order]
+    last = int(np.searchsorted(used + limits * left, budget))
+    before = used[last] - sizes[order][last]
+    return float((budget - before) / (left[last] + weights[order][last]))
 
 
 def advise(pool: Pool, plan: Plan, budget: int | None, double: float) -> list[str]:
@@ -200,26 +278,25 @@ def advise(pool: Pool, plan: Plan, budget: int | None, double: float) -> list[st
                 f"There are only {counts(total, 'query', 'queries')}: intervals for queries like these are wide."
             )
         return advice
-    size = _mean_target(pool)
+    sizes = {query: pool.target(query) for query in pool.items}
     enough = min(FEW_QUERIES, total)
     sentence = (
-        f"{budget} labels suffice for {len(plan.units)} of {total} queries ({size:.1f} items each); with fewer than "
-        f"{enough}, intervals are wide."
+        f"{budget} labels suffice for {len(plan.units)} of {total} queries ({_mean(sizes.values()):.1f} items each); "
+        f"with fewer than {enough}, intervals are wide."
     )
-    by_depth = {depth: affordable(budget, _mean_size(pool, depth), double) for depth in range(1, pool.depth)}
+    by_depth = {
+        depth: _affordable_queries(_sizes(pool, depth), budget, double, plan.strata) for depth in range(1, pool.depth)
+    }
     deepest = max((depth for depth, count in by_depth.items() if count >= enough), default=None)
-    needed = math.ceil(size * (enough + math.ceil(round(enough * double, 9))))
+    needed = _needed(_mean_sizes(sizes, plan.strata)[enough - 1], enough, double)
     if pool.size is not None:
         if smaller := budget // (enough + math.ceil(round(enough * double, 9))):
             sentence += f" --pool-size {smaller} judges {enough}."
     elif deepest is not None:
-        sentence += f" --depth {deepest} judges {min(total, by_depth[deepest])}."
+        sentence += f" --depth {deepest} judges {by_depth[deepest]}."
     return [*advice, f"{sentence} At this depth, {enough} need --budget {needed}."]
 
 
-def _mean_target(pool: Pool) -> float:
-    return sum(map(pool.target, pool.items)) / max(1, len(pool.items))
-
-
-def _mean_size(pool: Pool, depth: int) -> float:
-    return sum(entry.best_rank <= depth for items in pool.items.values() for entry in items) / len(pool.items)
+def _sizes(pool: Pool, depth: int) -> dict[str, int]:
+    """Return the number of items of each query in a pool of a smaller depth."""
+    return {query: sum(entry.best_rank <= depth for entry in items) for query, items in pool.items.items()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from goldrank.errors import counts
 from goldrank.judging.labels import SOURCES, Label
-from goldrank.judging.plans import advise, unit_labels
+from goldrank.judging.plans import Plan, advise, unit_labels
 from goldrank.judging.project import FOLDER, JudgingProject
 from goldrank.presentation import Result
 
@@ -37,6 +37,20 @@ class ModelJudgeProgress:
     """How many answers held no grade."""
 
 
+@dataclass(frozen=True)
+class StratumProgress:
+    """How far a stratum of queries is."""
+
+    stratum: str
+    queries: int
+    units: int
+    """Planned units of the stratum."""
+    complete: int
+    """Of these, the complete ones, in the order of the plan without a gap."""
+    missing: int
+    """Labels of a first judge that are missing."""
+
+
 @dataclass(frozen=True, repr=False)
 class JudgingStatus(Result):
     """How far a judging project is."""
@@ -50,9 +64,15 @@ class JudgingStatus(Result):
     pairs: int
     """Pairs of a query and an item in the pool."""
     design: str
+    allocation: str | None
+    """How many queries are drawn from each stratum; None without strata."""
+    strata: tuple[StratumProgress, ...]
+    """The strata that queries are drawn from; none if they are drawn from all."""
     budget: int | None
     units: int
     """Units of the plan; a unit is the items of one query that are judged together."""
+    rounds: int
+    """The rounds of labels that `goldrank judge next` has asked for; a query may have a unit in each."""
     complete: int
     """Units that are completely labelled, in the order of the plan without a gap."""
     planned: int
@@ -79,12 +99,15 @@ class JudgingStatus(Result):
             steps[command("serve", self.folder)] = f"let a second judge label a part, to measure agreement: {missing}"
         if sum(judge.source == "human" for judge in self.judges) > 1:
             steps[command("agreement", self.folder)] = "show how far the judges agree"
-        if self.complete > 1 and len(self.systems) > 1:
+        is_unplanned = self.design == "next"
+        if len(self.systems) > 1 and (is_unplanned or self.complete > 1):
             if not self.model_judges:
+                use = "which saves labels" if is_unplanned else "which narrows intervals if it agrees with people"
                 grade = command("grade", self.folder, "--judge", "openai:MODEL@URL")
-                steps[grade] = "let a model grade the whole pool, which narrows intervals if it agrees with people"
-            steps[command("leaderboard", self.folder)] = "show which system is best, with intervals"
-            if not self.missing:
+                steps[grade] = f"let a model grade the whole pool, {use}"
+            if not is_unplanned:
+                steps[command("leaderboard", self.folder)] = "show which system is best, with intervals"
+            if not self.missing and self.pooling == "depth":
                 steps[command("next", self.folder)] = "plan the labels that decide between the leading systems"
         if self.labels["human"]:
             steps[command("export", self.folder, "-o", "qrels.txt")] = "write the labels as qrels"
@@ -129,12 +152,15 @@ def status(project: JudgingProject) -> JudgingStatus:
     for label in labels:
         if label.source == "human":
             judged[label.pair] = judged.get(label.pair, 0) + 1
-    missing = missing_second = 0
+    missing_by_query: dict[str, int] = {}
+    missing_second = 0
     for unit in plan.units:
-        given = [judged.get((unit.query, item), 0) for item in unit.items]
+        label_counts = [judged.get((unit.query, item), 0) for item in unit.items]
         later = unit_labels(unit, pool) // unit.judges - len(unit.items)
-        missing += sum(not count for count in given) + later
-        missing_second += sum(max(0, unit.judges - max(1, count)) for count in given) + later * (unit.judges - 1)
+        missing = sum(not count for count in label_counts) + later
+        missing_by_query[unit.query] = missing_by_query.get(unit.query, 0) + missing
+        missing_second += sum(max(0, unit.judges - max(1, count)) for count in label_counts) + later * (unit.judges - 1)
+    complete = project.complete_units()
     return JudgingStatus(
         folder=str(project.folder),
         created=project.created,
@@ -144,11 +170,14 @@ def status(project: JudgingProject) -> JudgingStatus:
         queries=len(pool.items),
         pairs=len(pool),
         design=plan.design,
+        allocation=None if plan.strata is None else plan.strata.allocation,
+        strata=tuple(_stratum_progress(plan, {unit.query for unit in complete}, missing_by_query)),
         budget=project.budget,
         units=len(plan.units),
-        complete=len(project.complete_units()),
+        rounds=max((unit.round for unit in plan.units), default=0),
+        complete=len(complete),
         planned=plan.labels(pool),
-        missing=missing,
+        missing=sum(missing_by_query.values()),
         missing_second=missing_second,
         labels={source: sum(label.source == source for label in labels) for source in SOURCES},
         judges=tuple(_progress(labels)),
@@ -157,14 +186,22 @@ def status(project: JudgingProject) -> JudgingStatus:
     )
 
 
+def _stratum_progress(plan: Plan, complete: set[str], missing: Mapping[str, int]) -> Iterable[StratumProgress]:
+    planned = {unit.query for unit in plan.units}
+    for part in plan.strata.slices if plan.strata is not None else ():
+        queries = planned.intersection(part.queries)
+        labels = sum(missing[query] for query in queries)
+        yield StratumProgress(str(part), len(part), len(queries), len(queries & complete), labels)
+
+
 def _progress(labels: Iterable[Label]) -> Iterable[JudgeProgress]:
     by_judge: dict[tuple[str, str], list[Label]] = {}
     for label in labels:
         by_judge.setdefault((label.judge, label.source), []).append(label)
-    for (judge, source), given in by_judge.items():
-        times = [label.seconds for label in given if label.seconds is not None]
-        unclear = sum(label.grade is None for label in given)
-        yield JudgeProgress(judge, source, len(given), unclear, statistics.median(times) if times else None)
+    for (judge, source), own in by_judge.items():
+        times = [label.seconds for label in own if label.seconds is not None]
+        unclear = sum(label.grade is None for label in own)
+        yield JudgeProgress(judge, source, len(own), unclear, statistics.median(times) if times else None)
 
 
 def _model_progress(project: JudgingProject) -> Iterable[ModelJudgeProgress]:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,17 +15,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import URL, Connection, inspect, select
 from sqlalchemy.exc import NoResultFound
 
 from goldrank.errors import InputError, reason_of, shorten, unknown_name
 from goldrank.escaping import replace_surrogates
-from goldrank.hits import Run
+from goldrank.hits import Floats, Run
 from goldrank.io.files import PathLike
 from goldrank.io.private_files import make_private_folder
 from goldrank.judging.labels import GradeScale, Label, ModelGrade, by_query, check_judge, combine, timestamp
 from goldrank.judging.plans import Plan, Unit, shuffled
 from goldrank.judging.pools import Pool, PooledItem, next_items
+from goldrank.judging.strata import Strata
 from goldrank.judging.tables import (
     ABOUT,
     CLAIMS,
@@ -34,9 +37,11 @@ from goldrank.judging.tables import (
     MODEL_GRADES,
     QUERIES,
     RANKINGS,
+    ROUNDS,
     UNITS,
     VERSION,
 )
+from goldrank.slices import Slice
 from goldrank.store.database import Database
 from goldrank.store.tables import dump_run, load_run
 
@@ -141,8 +146,10 @@ class JudgingProject:
             "design": plan.design,
             "seed": plan.seed,
             "budget": budget,
+            "strata": None if plan.strata is None else _dump_strata(plan.strata),
             "provenance": _dump(provenance),
         }
+        number = {} if plan.strata is None else plan.strata.number
         with database.setting_up() as connection:
             if inspect(connection).get_table_names():
                 raise InputError(
@@ -150,7 +157,8 @@ class JudgingProject:
                 )
             METADATA.create_all(connection)
             connection.execute(ABOUT.insert(), about)
-            _insert(connection, QUERIES, [_query_row(at, query, queries, pool) for at, query in enumerate(pool.items)])
+            rows = [_query_row(at, query, queries, pool, number.get(query)) for at, query in enumerate(pool.items)]
+            _insert(connection, QUERIES, rows)
             _insert(connection, ITEMS, [_item_row(item, titles.get(item, ""), texts[item]) for item in pooled])
             _insert(connection, RANKINGS, [{"system": name, "run": dump_run(run)} for name, run in rankings.items()])
             _insert(connection, UNITS, [_unit_row(unit) for unit in plan.units])
@@ -196,7 +204,7 @@ class JudgingProject:
         """Turn what reading damaged rows raises into one sentence."""
         try:
             yield
-        except (ValueError, TypeError, LookupError, NoResultFound) as error:
+        except (ValueError, TypeError, LookupError, NoResultFound, zlib.error) as error:
             raise InputError(
                 f"the judging project is damaged ({reason_of(error)})", where=str(self.folder), remedy="restore a copy"
             ) from error
@@ -257,7 +265,20 @@ class JudgingProject:
         """The plan as it is now; `extend` adds units."""
         with self._translated(), self._database.reading() as connection:
             design, seed = connection.execute(select(ABOUT.c.design, ABOUT.c.seed)).one()
-            return Plan(design, seed, tuple(_units(connection)))
+            return Plan(design, seed, tuple(_units(connection)), self._strata)
+
+    @cached_property
+    def _strata(self) -> Strata | None:
+        if self._about["strata"] is None:
+            return None
+        with self._translated(), self._database.reading() as connection:
+            about = json.loads(self._about["strata"])
+            queries: list[list[str]] = [[] for _ in about["values"]]
+            for row in connection.execute(select(QUERIES.c.query, QUERIES.c.stratum).order_by(QUERIES.c.position)):
+                queries[row.stratum].append(row.query)
+            parts = zip(about["values"], queries, strict=True)
+            slices = tuple(Slice(about["attribute"], value, tuple(part)) for value, part in parts)
+            return Strata(slices, about["allocation"])
 
     @property
     def queries(self) -> list[str]:
@@ -447,13 +468,15 @@ class JudgingProject:
 
     # The plan
 
-    def extend(self, units: Sequence[Unit], *, budget: int | None = None, design: str | None = None) -> None:
+    def extend(
+        self, units: Sequence[Unit], *, budget: int | None = None, rounds: Mapping[int, Floats] | None = None
+    ) -> None:
         """Add units behind those of the plan, in one transaction.
 
         Args:
             units: The units, whose positions continue those of the plan.
             budget: The new budget; None leaves it as it is.
-            design: The new design of the plan; None leaves it as it is.
+            rounds: The probability with which each pair of the pool was drawn, for every new round.
 
         Raises:
             InputError: The positions do not continue the plan, because another process has extended it meanwhile, or
@@ -469,9 +492,16 @@ class JudgingProject:
                     remedy="read the plan again: another process may have extended it",
                 )  # fmt: skip
             _insert(connection, UNITS, [_unit_row(unit) for unit in units])
-            changes = {name: value for name, value in (("budget", budget), ("design", design)) if value is not None}
-            if changes:
-                connection.execute(ABOUT.update().values(**changes))
+            _insert(connection, ROUNDS, [_round_row(number, chance) for number, chance in (rounds or {}).items()])
+            if budget is not None:
+                connection.execute(ABOUT.update().values(budget=budget))
+
+    def rounds(self) -> dict[int, Floats]:
+        """Return the probability with which each pair of the pool was drawn, in its order, for every round."""
+        with self._translated(), self._database.reading() as connection:
+            rows = connection.execute(select(ROUNDS).order_by(ROUNDS.c.number)).all()
+        with self._translated():
+            return {row.number: np.frombuffer(zlib.decompress(row.probability), "<f8") for row in rows}
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -507,10 +537,16 @@ def _insert(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]
         connection.execute(table.insert(), rows)
 
 
-def _query_row(position: int, query: str, texts: Mapping[str, str], pool: Pool) -> dict[str, Any]:
+def _dump_strata(strata: Strata) -> str:
+    values = [part.value for part in strata.slices]
+    # Values may hold characters that the database cannot store.
+    return json.dumps({"attribute": strata.attribute, "values": values, "allocation": strata.allocation})
+
+
+def _query_row(position: int, query: str, texts: Mapping[str, str], pool: Pool, stratum: int | None) -> dict[str, Any]:
     pooled = [(entry.item, entry.ranks) for entry in pool.items[query]]
     text = replace_surrogates(texts[query])
-    return {"position": position, "query": query, "text": text, "pooled": _dump(pooled)}
+    return {"position": position, "query": query, "text": text, "pooled": _dump(pooled), "stratum": stratum}
 
 
 def _item_row(item: str, title: str, text: str) -> dict[str, str]:
@@ -526,7 +562,12 @@ def _unit_row(unit: Unit) -> dict[str, Any]:
         "probability": None if math.isnan(unit.probability) else unit.probability,
         "judges": unit.judges,
         "grows": unit.grows,
+        "round": unit.round,
     }
+
+
+def _round_row(number: int, probability: Floats) -> dict[str, Any]:
+    return {"number": number, "probability": zlib.compress(probability.astype("<f8").tobytes())}
 
 
 def _units(connection: Connection, *conditions: Any) -> list[Unit]:
@@ -540,6 +581,7 @@ def _units(connection: Connection, *conditions: Any) -> list[Unit]:
             tuple(json.loads(row.inclusion)),
             row.judges,
             row.grows,
+            row.round,
         )
         for row in rows
     ]
@@ -636,6 +678,10 @@ def _check_parts(
 ) -> None:
     if set(pool.systems) != set(rankings):
         raise InputError("the systems of the pool are not those of the rankings")
+    if plan.strata is not None and (
+        sum(plan.strata.sizes) != len(pool.items) or plan.strata.number.keys() != pool.items.keys()
+    ):
+        raise InputError("the queries of the strata are not those of the pool")
     for number, unit in enumerate(plan.units):
         _check_unit(unit, pool)
         if unit.position != number:

@@ -68,9 +68,9 @@ def overlap(query: str, document: Document) -> float:
     >>> overlap("sweet red wine", Document.plain("d", "A red wine of France."))
     0.6666666666666666
     """
-    asked = set(words(query))
+    wanted = set(words(query))
     parts = [document.title, *(part for section in document.sections for part in section)]
-    return len(asked & set(words(" ".join(parts)))) / max(1, len(asked))
+    return len(wanted & set(words(" ".join(parts)))) / max(1, len(wanted))
 
 
 def measure_kinds(
@@ -110,9 +110,9 @@ def _difference(
     advantages, opposite = {}, []
     for a, b in combinations(values, 2):
         gap = values[a] - values[b]
-        one, other = gap[of_kind[first]], gap[of_kind[second]]
-        advantages[f"{a} - {b}"] = _welch(one, other)
-        if one.mean() * other.mean() < 0:
+        on_first, on_second = gap[of_kind[first]], gap[of_kind[second]]
+        advantages[f"{a} - {b}"] = _welch(on_first, on_second)
+        if on_first.mean() * on_second.mean() < 0:
             opposite.append(f"{a} - {b}")
     return KindDifference(
         first, second, _welch(shares[of_kind[first]], shares[of_kind[second]]), advantages, tuple(opposite)

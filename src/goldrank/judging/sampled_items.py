@@ -14,18 +14,23 @@ from goldrank.hits import Floats, Run
 from goldrank.judging.plans import Unit, item_strata
 from goldrank.judging.pools import Pool
 from goldrank.metrics import Metric
+from goldrank.metrics.ndcg import gains_of
 from goldrank.stats.sampling_estimators import (
     Ints,
     inferred_ap,
     sampled_dcg,
+    sampled_ndcg,
     sampled_precision,
     sampled_recall,
     stat_ap,
 )
 
-_SETTINGS = {"precision": {"rel"}, "recall": {"rel"}, "dcg": set[str](), "map": {"rel"}, "infap": {"rel"}}
+_SETTINGS = {
+    **{name: {"rel"} for name in ("precision", "recall", "map", "infap")},
+    **{name: {"gain", "gains"} for name in ("dcg", "ndcg")},
+}
 """The metrics that can be estimated, and the parameters that may be set."""
-_RATIOS = ("recall", "map", "infap")
+_RATIOS = ("recall", "map", "infap", "ndcg")
 _MOST_EMPTY = 0.1
 """Ratios are refused if a larger share of the queries has no relevant item in the sample."""
 
@@ -64,8 +69,8 @@ def sampled_values(
 ) -> dict[str, Floats]:
     """Estimate the values of each metric as (units, systems).
 
-    Recall and average precision are ratios of estimates for each query. They are 0 where no relevant item was sampled,
-    so that they are refused if this is the case for many queries.
+    Recall, nDCG and average precision are ratios of estimates for each query. They are 0 where no relevant item was
+    sampled, so that they are refused if this is the case for many queries.
 
     Raises:
         InputError: A metric cannot be estimated from a sample of the items, or not from this one.
@@ -75,14 +80,14 @@ def sampled_values(
         if allowed is None or set(metric.settings) - allowed or (metric.name == "map" and metric.cutoff is not None):
             raise InputError(
                 f"{metric} cannot be estimated from a sample of the items of each query",
-                remedy="choose precision@k, recall@k, dcg@k, map or infap, or start a project with --sample queries",
+                remedy="choose precision@k, recall@k, ndcg@k, map or infap, or start a project with --sample queries",
             )
     samples = [_read(pool, unit, human) for unit in units]
     empty = sum(not (sample.grade > 0).any() for sample in samples)
     if empty > _MOST_EMPTY * len(samples) and (ratios := [m for m in metrics if m.name in _RATIOS]):
         raise InputError(
             f"{ratios[0]} would be far too low: of {empty} of {len(samples)} queries no relevant item was sampled",
-            remedy="estimate precision@k or dcg@k, or start a project with --sample queries",
+            remedy="estimate precision@k, or start a project with --sample queries",
         )
     result = {str(metric): np.zeros((len(units), len(rankings))) for metric in metrics}
     for column, run in enumerate(rankings.values()):
@@ -100,24 +105,31 @@ def sampled_values(
 
 
 def _read(pool: Pool, unit: Unit, human: Mapping[tuple[str, str], int]) -> _Sample:
-    drawn = dict(zip(unit.items, unit.inclusion, strict=True))
+    inclusion = dict(zip(unit.items, unit.inclusion, strict=True))
     strata = item_strata(pool.items[unit.query])
     items = [entry.item for stratum in strata for entry in stratum]
     number = [at for at, stratum in enumerate(strata) for _ in stratum]
     # An item that no judge could judge counts as not relevant.
-    grades = [human.get((unit.query, item), 0) if item in drawn else math.nan for item in items]
+    grades = [human.get((unit.query, item), 0) if item in inclusion else math.nan for item in items]
     return _Sample(
         items,
         np.array(grades, dtype=np.float64),
-        np.array([drawn.get(item, 0.0) for item in items]),
+        np.array([inclusion.get(item, 0.0) for item in items]),
         np.array(number, np.int64),
     )
 
 
+def _gains(metric: Metric, grade: Floats) -> Floats:
+    gains = metric.settings.get("gains")
+    return gains_of(grade, str(metric.settings.get("gain", "linear")), None if gains is None else str(gains))
+
+
 def _value(metric: Metric, rank: Ints, sample: _Sample) -> float:
     k = None if metric.cutoff is None else int(metric.cutoff)
-    if metric.name == "dcg":
-        return sampled_dcg(rank, sample.grade, sample.probability, k)
+    if metric.name in ("dcg", "ndcg"):
+        gains = np.where(np.isnan(sample.grade), np.nan, _gains(metric, sample.grade))
+        estimate = sampled_dcg if metric.name == "dcg" else sampled_ndcg
+        return estimate(rank, gains, sample.probability, k)
     least = metric.settings.get("rel")
     relevant = sample.grade >= (1 if least is None else float(least))
     gain = np.where(np.isnan(sample.grade), np.nan, relevant)

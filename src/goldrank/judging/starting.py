@@ -13,10 +13,11 @@ from goldrank.errors import InputError, counts, shorten, unknown_name
 from goldrank.hits import Run
 from goldrank.io.files import PathLike
 from goldrank.judging.labels import GradeScale
-from goldrank.judging.plans import check_budget, plan_items, plan_queries, query_units
+from goldrank.judging.plans import DESIGNS, Plan, check_budget, plan_items, plan_queries
 from goldrank.judging.pools import Pool, build_pool, check_pooling
 from goldrank.judging.project import FOLDER, JudgingProject
 from goldrank.judging.sources import load_data
+from goldrank.judging.strata import Strata, make_strata
 from goldrank.runs.environment import environment
 from goldrank.runs.evaluate import settings_of
 from goldrank.tasks.ranking.data import RankingData
@@ -26,7 +27,6 @@ from goldrank.tasks.settings import Settings
 from goldrank.tasks.unused_settings import command_line_name, refuse_unused
 from goldrank.vectors.cache import live_vectors
 
-SAMPLES = ("queries", "items")
 _STORED = 100
 """The least number of results that are stored of each ranking."""
 
@@ -41,7 +41,10 @@ def start(
     size: int | None = None,
     budget: int | None = None,
     sample: str = "queries",
-    double: float = 0.1,
+    strata: str | None = None,
+    slices: object = None,
+    allocation: str | None = None,
+    double: float | None = None,
     scale: GradeScale = GradeScale(),  # noqa: B008 - frozen
     seed: int = 0,
     folder: PathLike = FOLDER,
@@ -62,8 +65,14 @@ def start(
         pooling: ``depth`` (judge the whole pool), ``mtf`` or ``adaptive`` (judge *size* items of each query).
         size: How many items of each query are judged under ``mtf`` and ``adaptive``; by default *depth*.
         budget: About how many labels are planned; None plans the whole pool.
-        sample: ``queries`` plans the whole pools of random queries, ``items`` a random sample of every pool.
-        double: The share of the queries that a second judge judges too, to measure agreement.
+        sample: ``queries`` plans the whole pools of random queries, ``items`` a random sample of every pool, and
+            ``next`` nothing: `plan_next` asks for the labels that decide which system is best.
+        strata: An attribute, from each of whose slices queries are drawn: a further field of the queries, one of
+            *slices*, or one that is derived from their texts, such as ``query_length``; None draws from all queries, or
+            from the slices of the only attribute of *slices*.
+        slices: Attributes of queries, as in `by_slice`.
+        allocation: How many queries are drawn from each: ``proportional`` to its queries (default), or ``equal``.
+        double: The share of the queries that a second judge judges too, to measure agreement; by default 0.1.
         scale: The grades.
         seed: Of all random choices.
         folder: Where the project is stored.
@@ -79,10 +88,18 @@ def start(
     >>> len(project.plan.units), project.plan.labels(project.pool) <= 320
     (42, True)
     """
-    if sample not in SAMPLES:
-        raise unknown_name("sample", sample, SAMPLES, f"one of {', '.join(SAMPLES)}")
-    if sample == "items" and budget is None:
-        raise InputError("a sample of items needs a budget", remedy="give the number of labels, or sample queries")
+    _check_sample(
+        sample,
+        {
+            "budget": budget,
+            "choice of strata": strata,
+            "table of slices": slices,
+            "allocation": allocation,
+            "share for a second judge": double,
+        },
+        pooling,
+    )
+    double = 0.1 if double is None else double
     check_pooling(pooling, depth, size)
     check_budget(budget, double)
     if Path(folder).exists() and not Path(folder).is_dir():
@@ -94,6 +111,7 @@ def start(
         raise InputError(f"rankings of depth {chosen.depth} cannot be pooled to {depth}", remedy="rank deeper")
     loaded = _load(models)
     data = load_data(docs, queries, chosen)
+    chosen_strata = make_strata(data, strata, slices, allocation, limited=chosen.limit is not None)
     # The depth of the rankings, the sample of queries and the seed have an effect on the pool, whatever the systems do.
     own = replace(chosen, given=chosen.given - {"depth", "limit", "seed"})
     refuse_unused(own, list(loaded.values()), [data], command_line_name)
@@ -111,15 +129,17 @@ def start(
         "scale": list(scale.names),
     }
     if JudgingProject.exists(folder):
-        return _resume(folder, wanted, budget, report)
+        return _resume(folder, wanted, chosen_strata, budget, report)
     rankings, checkpoints = _rank(data, loaded, report)
     pool = build_pool(rankings, data.query_ids, depth=depth, method=pooling, size=size)
     if not len(pool):
         raise InputError("no system found anything for any query", where=str(docs), remedy="check texts and queries")
-    if sample == "items":
+    if sample == "next":
+        plan = Plan("next", seed, ())
+    elif sample == "items":
         plan = plan_items(pool, budget=budget or 0, seed=seed, double=double)
     else:
-        plan = plan_queries(pool, budget=budget, seed=seed, double=double)
+        plan = plan_queries(pool, budget=budget, seed=seed, double=double, strata=chosen_strata)
     documents = _pooled_documents(data, pool)
     project = JudgingProject.create(
         folder,
@@ -142,6 +162,30 @@ def start(
     for checkpoint in checkpoints:
         checkpoint.remove()
     return project
+
+
+def _check_sample(sample: str, planning: Mapping[str, object], pooling: str) -> None:
+    """Raise InputError for a sample that is not known, or settings of the plan that it cannot have."""
+    settings = [name for name, value in planning.items() if value is not None]
+    if sample not in DESIGNS:
+        raise unknown_name("sample", sample, DESIGNS, f"one of {', '.join(DESIGNS)}")
+    if sample == "items" and "budget" not in settings:
+        raise InputError("a sample of items needs a budget", remedy="give the number of labels, or sample queries")
+    if sample == "items" and {"choice of strata", "table of slices", "allocation"}.intersection(settings):
+        raise InputError(
+            "a sample of items has items of every query, so that strata of queries have no effect",
+            remedy="sample queries, or leave the strata out",
+        )
+    if sample == "next" and settings:
+        raise InputError(
+            f"nothing is planned with the sample next, so that the {settings[0]} has no effect",
+            remedy="leave it out, or sample queries; goldrank judge next has a budget of its own",
+        )
+    if sample == "next" and pooling != "depth":
+        raise InputError(
+            f"`goldrank judge next` cannot ask for labels of a pool by {pooling}, which depends on the labels",
+            remedy="pool by depth, or sample queries",
+        )
 
 
 def _load(models: Any) -> dict[str, Model]:
@@ -196,32 +240,48 @@ _MEANINGS = {
     "data": "documents or queries have changed",
     "systems": "the systems or their settings are others",
     "scale": "the grade scale is another",
+    "strata": "the strata or their allocation are others",
 }
 
 
 def _resume(
-    folder: PathLike, wanted: Mapping[str, Any], budget: int | None, report: Callable[[str], None]
+    folder: PathLike,
+    wanted: Mapping[str, Any],
+    strata: Strata | None,
+    budget: int | None,
+    report: Callable[[str], None],
 ) -> JudgingProject:
     project = JudgingProject.open(folder)
+    before, planned = project.plan, project.budget
     known, wanted = project.provenance.get("start", {}), json.loads(json.dumps(wanted))
-    if differing := [name for name in wanted if wanted[name] != known.get(name)]:
+    differing = [name for name in wanted if wanted[name] != known.get(name)]
+    if before.strata != strata:
+        differing.append("strata")
+    if differing:
         name = differing[0]
-        what = _MEANINGS.get(name, f"{name} is {known.get(name)} there and {wanted[name]} here")
+        what = _MEANINGS.get(name, f"{name} is {known.get(name)} there and {wanted.get(name)} here")
         raise InputError(
             f"the folder holds another judging project: {what}",
             where=str(folder),
             remedy="start again with the same settings to resume it, or give another --folder",
         )
-    before, planned = project.plan, project.budget
     if budget is None or budget == planned:
         return project
-    if before.design == "queries" and planned is not None and budget > planned:
-        count = len(plan_queries(project.pool, budget=budget, seed=before.seed, double=wanted["double"]).units)
-        units = query_units(project.pool, seed=before.seed, double=wanted["double"])[len(before.units) : count]
+    if before.design == "queries" and not before.in_rounds and planned is not None and budget > planned:
+        larger = plan_queries(
+            project.pool, budget=budget, seed=before.seed, double=wanted["double"], strata=before.strata
+        )
+        units = larger.units[len(before.units) :]
         if units:
             project.extend(units, budget=budget)
             report(f"{counts(len(units), 'query', 'queries')} added to the plan")
         return project
+    if before.in_rounds:
+        raise InputError(
+            "the plan was extended by `goldrank judge next`, and no more queries can be planned",
+            where=str(folder),
+            remedy="leave --budget out; goldrank judge next plans more labels",
+        )
     raise InputError(
         f"the plan was made for {'the whole pool' if planned is None else counts(planned, 'label')}, and cannot be "
         f"changed to {counts(budget, 'label')}",

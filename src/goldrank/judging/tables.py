@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, MetaData, String, Table, Text
 
-VERSION = 1
+VERSION = 3
 METADATA = MetaData()
 
 ABOUT = Table(
@@ -21,6 +21,8 @@ ABOUT = Table(
     Column("design", Text, nullable=False),
     Column("seed", Integer, nullable=False),
     Column("budget", Integer),
+    # Attribute, values and allocation of the strata, as JSON; NULL if queries are drawn from all.
+    Column("strata", Text),
     Column("provenance", Text, nullable=False),
 )
 
@@ -32,6 +34,8 @@ QUERIES = Table(
     Column("text", Text, nullable=False),
     # The pooled items with their ranks, as JSON.
     Column("pooled", Text, nullable=False),
+    # The number of the stratum, from 0; NULL if there are none.
+    Column("stratum", Integer),
 )
 
 ITEMS = Table(
@@ -62,6 +66,16 @@ UNITS = Table(
     Column("probability", Float),
     Column("judges", Integer, nullable=False),
     Column("grows", Boolean, nullable=False),
+    # The number of the round from 1; 0 if the unit was planned.
+    Column("round", Integer, nullable=False),
+)
+
+ROUNDS = Table(
+    "goldrank_rounds",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    # With which each pair of the pool was drawn, in its order: 64-bit floats, compressed by zlib.
+    Column("probability", LargeBinary, nullable=False),
 )
 
 CLAIMS = Table(

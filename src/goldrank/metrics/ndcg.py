@@ -19,7 +19,8 @@ GAIN = Parameter(
 GAINS = GainsParameter("gains", "the gain of single grades, as in 1:1/2:3; all other grades gain as gain says", None)
 
 
-def _gain(grade: Floats, gain: str, gains: str | None) -> Floats:
+def gains_of(grade: Floats, gain: str = "linear", gains: str | None = None) -> Floats:
+    """Return the gains of grades, as the parameters `GAIN` and `GAINS` say."""
     values: Floats = np.maximum(grade, 0.0)
     if gain == "exp":
         values = np.exp2(values) - 1.0
@@ -37,12 +38,12 @@ def _discount(rank: Ints) -> Floats:
 
 
 def _dcg_by_query(p: Placement, k: int | None, gain: str, gains: str | None) -> Floats:
-    return p.total(p.query, _gain(p.grade, gain, gains) * mean_over_span(p.start, p.size, k, _discount))
+    return p.total(p.query, gains_of(p.grade, gain, gains) * mean_over_span(p.start, p.size, k, _discount))
 
 
 def _ideal(p: Placement, k: int | None, gain: str, gains: str | None, ideal: str) -> Floats:
     query, grade = (p.query, p.grade) if ideal == "retrieved" else (p.gold_query, p.gold_grade)
-    values = _gain(grade, gain, gains)
+    values = gains_of(grade, gain, gains)
     order = np.lexsort((-values, query))
     query, values = query[order], values[order]
     first = np.searchsorted(query, np.arange(p.count))

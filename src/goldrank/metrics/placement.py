@@ -104,6 +104,40 @@ class Placement:
             confidence=None if self.confidence is None else self.confidence[:, keep],
         )
 
+    def regrade(self, queries: Ints, grades: Floats) -> Placement:
+        """Return the queries at these positions, each as often as it is named, with other grades of its judged items.
+
+        The ids of the judged items and their subtopics are left out.
+
+        Args:
+            queries: Positions of queries.
+            grades: The grades of the judged items of each of them, one query after another.
+        """
+        numbers = np.arange(self.count + 1)
+        first, gold_first = np.searchsorted(self.query, numbers), np.searchsorted(self.gold_query, numbers)
+        rows, query = _rows_of(first, queries)
+        _, gold_query = _rows_of(gold_first, queries)
+        counts = np.diff(gold_first)[queries]
+        row = self.row[rows] + (np.cumsum(counts) - counts - gold_first[queries])[query]
+        of_items: dict[str, Any] = {
+            name: getattr(self, name)[rows] for name in ("start", "size", "alone", "alone_size")
+        }
+        return replace(
+            self,
+            **of_items,
+            queries=[self.queries[number] for number in queries.tolist()],
+            query=query,
+            grade=grades[row],
+            row=row,
+            gold_query=gold_query,
+            gold_grade=grades,
+            gold_items=[],
+            gold_subtopics=None,
+            depth=self.depth[queries],
+            candidates=None if self.candidates is None else self.candidates[queries],
+            confidence=None if self.confidence is None else self.confidence[:, queries],
+        )
+
     def total(self, query: Ints, values: Floats | Ints | Mask | None = None) -> Floats:
         """Sum *values* (or count rows) per query."""
         weights = None if values is None else values.astype(np.float64)
@@ -126,6 +160,13 @@ class Placement:
     @cached_property
     def _groups(self) -> dict[float | None, Groups]:
         return {}
+
+
+def _rows_of(first: Ints, queries: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of queries whose rows start at *first*, and the number of the query that each belongs to."""
+    counts = np.diff(first)[queries]
+    number = np.repeat(np.arange(len(queries)), counts)
+    return np.arange(len(number)) + (first[queries] - np.cumsum(counts) + counts)[number], number
 
 
 def _is_relevant(grade: Floats, rel: float | None) -> Mask:

@@ -29,6 +29,17 @@ _TOLERANCE = 1e-12
 _JACKKNIFE_LIMIT = 2000
 
 
+def mean_ranks(values: Floats) -> Floats:
+    """Return the rank of each value in its row, 1 for the lowest; equal values share their mean rank.
+
+    >>> mean_ranks(np.array([[0.3, 0.1, 0.3]])).tolist()
+    [[2.5, 1.0, 2.5]]
+    """
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(values, axis=-1), np.float64)
+
+
 def correlation(x: ArrayLike, y: ArrayLike, kind: str = "spearman") -> float:
     """Compute a correlation; NaN if it is undefined, with fewer than two pairs or if one side is constant.
 

@@ -43,6 +43,26 @@ def sampled_dcg(rank: Ints, gain: Floats, probability: Floats, k: int | None = N
     return sampled_total(discounted, probability)
 
 
+def sampled_ndcg(rank: Ints, gain: Floats, probability: Floats, k: int | None = None) -> float:
+    """Estimate nDCG as DCG over the ideal DCG, both estimated; 0 if no item with a gain was sampled.
+
+    The number of items of each gain is estimated without bias. The ideal ranking has so many of each, best first; a
+    fraction of an item gets this fraction of the discount at its rank. The ideal DCG is concave in these numbers, so
+    that it is too low on average and nDCG too high; where no item with a gain was sampled, nDCG is too low.
+
+    >>> rank, gain = np.array([1, 0, 2]), np.array([1.0, 2.0, np.nan])
+    >>> round(sampled_ndcg(rank, gain, np.array([1.0, 1.0, 0.5])), 4)
+    0.3801
+    """
+    levels = np.unique(gain[gain > 0])[::-1]
+    counts = [sampled_total(np.where(np.isnan(gain), np.nan, gain == level), probability) for level in levels]
+    ends = np.cumsum([0.0, *counts])
+    discounts = np.cumsum(1 / np.log2(np.arange(2, int(np.ceil(ends[-1])) + 2)))
+    at = np.interp(ends if k is None else np.minimum(ends, k), np.arange(len(discounts) + 1), [0.0, *discounts])
+    ideal = float(levels @ np.diff(at))
+    return sampled_dcg(rank, gain, probability, k) / ideal if ideal else 0.0
+
+
 def sampled_recall(rank: Ints, gain: Floats, probability: Floats, k: int | None = None) -> float:
     """Estimate recall over the pool as a ratio of two unbiased estimates; 0 if no relevant item was sampled."""
     relevant = _binary(gain)

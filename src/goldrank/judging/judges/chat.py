@@ -60,17 +60,17 @@ class ChatJudge:
         """Yield the verdicts of each answer as it comes; questions with the same texts are asked once."""
         self._suspicious = sum(map(looks_like_answer, questions))
         self._cut = sum(self._max is not None and len(question.passage) > self._max for question in questions)
-        asked = self._by_prompt(questions)
-        for answers in self.requests.ask(list(asked)):
+        by_prompt = self._by_prompt(questions)
+        for answers in self.requests.ask(list(by_prompt)):
             verdicts: list[Verdict] = []
             for prompt, answer in answers:
                 if isinstance(answer, RefusedError):
-                    self._refused += len(asked[prompt])
-                    verdicts += [Verdict(question, None, str(answer)) for question in asked[prompt]]
+                    self._refused += len(by_prompt[prompt])
+                    verdicts += [Verdict(question, None, str(answer)) for question in by_prompt[prompt]]
                 else:
                     grade = parse_grade(answer.text, self._scale)
                     tokens = answer.prompt_tokens, answer.completion_tokens
-                    verdicts += [Verdict(question, grade, answer.text, *tokens) for question in asked[prompt]]
+                    verdicts += [Verdict(question, grade, answer.text, *tokens) for question in by_prompt[prompt]]
             yield verdicts
 
     def _by_prompt(self, questions: Sequence[Question]) -> dict[str, list[Question]]:

@@ -29,12 +29,12 @@ class PairScoreJudge:
     """
 
     def __init__(self, spec: Spec, scale: GradeScale, scorer: PairScorer | None = None) -> None:
-        given = spec.options.get("thresholds")
+        thresholds = spec.options.get("thresholds")
         model = Spec(spec.kind, spec.argument, {n: value for n, value in spec.options.items() if n != "thresholds"})
         self._scale = scale
-        self._thresholds = None if given is None else _parse_thresholds(given, scale)
+        self._thresholds = None if thresholds is None else _parse_thresholds(thresholds, scale)
         self._scorer = scorer or load_pair_scorer(model)
-        self.name = self._scorer.identity + (f" thresholds {given}" if given is not None else "")
+        self.name = self._scorer.identity + (f" thresholds {thresholds}" if thresholds is not None else "")
 
     @property
     def fits(self) -> bool:

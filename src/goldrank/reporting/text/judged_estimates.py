@@ -14,8 +14,6 @@ from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 
-_WORDS = {"higher": "higher", "lower": "lower", "cannot_tell": "cannot tell"}
-
 
 def view(result: JudgedLeaderboard | NextLabels) -> View:
     """Return a result in all its forms."""
@@ -161,8 +159,8 @@ def _race_grid(result: NextLabels) -> Grid:
         for entry in result.differences
     ]
     notes = [
-        f"{result.judged} of {counts(result.queries, 'query', 'queries')} judged. The intervals stay valid however "
-        "often they are looked at; each is for one difference."
+        f"{result.labels} of {counts(result.pairs, 'label')}. The intervals stay valid however often they are looked "
+        "at; each is for one difference."
     ]
     if result.dropped:
         notes.append(f"Dropped, as significantly worse than another: {', '.join(result.dropped)}.")

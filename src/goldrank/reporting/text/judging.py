@@ -8,20 +8,15 @@ from typing import Any
 from goldrank.errors import counts
 from goldrank.judging.imports import Import
 from goldrank.judging.labels import SOURCES
+from goldrank.judging.plans import DESIGNS
 from goldrank.judging.progress import JudgingStatus
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 from goldrank.units import format_duration
 
-_DESIGNS = {
-    "queries": "whole pools of queries in random order",
-    "items": "a random sample of the pool of every query",
-    "active": "queries drawn by goldrank judge next",
-}
-
 _STARTED = (
-    *("folder", "systems", "pooling", "depth", "queries", "pairs", "design", "budget", "units", "planned"),
-    *("advice", "next"),
+    *("folder", "systems", "pooling", "depth", "queries", "pairs", "design", "allocation", "strata", "budget"),
+    *("units", "planned", "advice", "next"),
 )
 """What is said of a project that was created or resumed."""
 
@@ -37,7 +32,7 @@ def view(status: JudgingStatus) -> View:
     return View(
         lambda: _content(status),
         lambda: [columns, *([row[name] for name in columns] for row in rows)],
-        lambda: [_grid(status), *([_judges(rows)] if rows else [])],
+        lambda: [_grid(status), *([_strata(status)] if status.strata else []), *([_judges(rows)] if rows else [])],
         tail=lambda: _tail(status),
         schema="judge-status",
     )
@@ -48,7 +43,7 @@ def started_view(status: JudgingStatus, *, resumed: bool) -> View:
     return View(
         lambda: {"resumed": resumed, **{name: value for name, value in _content(status).items() if name in _STARTED}},
         lambda: [["field", "value"], *_facts(status)],
-        lambda: [_grid(status)],
+        lambda: [_grid(status), *([_strata(status)] if status.strata else [])],
         lead=lambda: [f"{'Resumed' if resumed else 'Created'} the judging project in {status.folder}."],
         tail=lambda: _tail(status),
         schema="judge-start",
@@ -78,25 +73,40 @@ def _content(status: JudgingStatus) -> dict[str, Any]:
 
 
 def _facts(status: JudgingStatus) -> list[list[str]]:
-    planned = f"{counts(status.planned, 'label')} for {counts(status.units, 'query', 'queries')}"
+    planned = f"{counts(status.planned, 'label')} for {_units(status)}"
     budget = "" if status.budget is None else f", with a budget of {status.budget}"
+    strata = f", {status.allocation} over {len(status.strata)} strata" if status.strata else ""
     return [
         ["systems", ", ".join(status.systems)],
         ["pool", f"{counts(status.pairs, 'item')} of {counts(status.queries, 'query', 'queries')}, "
                  f"{status.pooling} {status.depth}"],
-        ["plan", f"{planned}{budget}: {_DESIGNS[status.design]}"],
+        ["plan", f"{planned}{budget}: {DESIGNS[status.design]}{strata}" if status.units else "nothing yet"],
+        *([["rounds", f"{status.rounds} of goldrank judge next"]] if status.rounds else []),
     ]  # fmt: skip
+
+
+def _units(status: JudgingStatus) -> str:
+    """Return the number of units, which are whole queries unless there are rounds."""
+    return counts(status.units, "unit") if status.rounds else counts(status.units, "query", "queries")
 
 
 def _grid(status: JudgingStatus) -> Grid:
     facts = _facts(status)
     done = status.planned - status.missing - status.missing_second
     if any(status.labels.values()):
-        facts.append(["complete", f"{status.complete} of {counts(status.units, 'query', 'queries')}"])
+        facts.append(["complete", f"{status.complete} of {_units(status)}"])
         facts.append(["judged", f"{done} of {counts(status.planned, 'label')}"])
     if status.seconds_left:
         facts.append(["time left", f"about {format_duration(status.seconds_left)}"])
     return Grid(["judging", status.folder], [[Cell(text) for text in row] for row in facts], text_columns=2)
+
+
+def _strata(status: JudgingStatus) -> Grid:
+    cells = [
+        [Cell(part.stratum), *(Cell(str(n)) for n in (part.queries, part.units, part.complete, part.missing))]
+        for part in status.strata
+    ]
+    return Grid(["stratum", "queries", "planned", "complete", "labels missing"], cells)
 
 
 def _judges(rows: list[dict[str, Any]]) -> Grid:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from goldrank.errors import counts
 from goldrank.judging.making_queries import MadeQueries
 from goldrank.judging.query_kinds import METRIC, KindDifference, Mean
+from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.results import limits, warning_lines
 from goldrank.reporting.text.views import View
@@ -74,11 +76,8 @@ def _mean(mean: Mean) -> dict[str, Any]:
 
 
 def _cell(mean: Mean, *, signed: bool = False) -> Cell:
-    def text(number: float) -> str:
-        return f"{'−' if number < 0 else '+'}{abs(number):.3f}" if signed else f"{number:.3f}"
-
-    interval = mean.interval
-    return Cell(text(mean.value), "" if interval is None else f"[{text(interval.low)}, {text(interval.high)}]")
+    text = partial(formatting.signed_number if signed else formatting.number, digits=3)
+    return Cell(text(mean.value), formatting.bounds(mean.interval, text))
 
 
 def _kinds(result: MadeQueries) -> Grid:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from goldrank.errors import counts
 from goldrank.judging.grading import Grading
 from goldrank.judging.judge_agreement import AgreementReport, Bias, HumanAgreement, JudgeQuality
 from goldrank.judging.labels import GradeScale
+from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.results import limits
 from goldrank.reporting.text.views import View
@@ -186,12 +188,8 @@ def _cells(result: Agreement) -> list[Cell]:
 def _number(value: float | None, interval: Interval | None, *, signed: bool = False) -> Cell:
     if value is None:
         return Cell("–")
-    text = _signed if signed else "{:.3f}".format
-    return Cell(text(value), "" if interval is None else f"[{text(interval.low)}, {text(interval.high)}]")
-
-
-def _signed(number: float) -> str:
-    return f"{'−' if number < 0 else '+'}{abs(number):.3f}"
+    text = partial(formatting.signed_number, digits=3) if signed else "{:.3f}".format
+    return Cell(text(value), formatting.bounds(interval, text))
 
 
 def _model_grids(model: JudgeQuality, scale: GradeScale) -> list[Grid]:

@@ -38,6 +38,10 @@ _STEPS = {
     ),
     "waiting": (("status", "shows who has judged how much and what is left"),),
     "empty": (("status", "shows what the project holds"),),
+    "round": (
+        ("next", "shows whether the best system is decided, and asks for more labels if it is not"),
+        ("export -o qrels.txt", "writes the labels as relevance judgements (qrels)"),
+    ),
 }
 
 Given = Mapping[str, Sequence[LabelEvent]]
@@ -220,9 +224,10 @@ def _state(server: JudgingServer, judge: str, unit: Unit | None, undone: str | N
         own = _current(given.get(judge, ()))
         return {**state, "state": "judging", "unit": _unit(project, judge, unit, len(plan.units), own, undone)}
     reason = "empty" if not progress["of"] else "finished" if progress["labels"] == progress["of"] else "waiting"
+    situation = "round" if reason == "finished" and plan.design == "next" else reason
     steps = [
         {"command": command(action, str(project.folder), *arguments), "does": does}
-        for (action, *arguments), does in ((line.split(), does) for line, does in _STEPS[reason])
+        for (action, *arguments), does in ((line.split(), does) for line, does in _STEPS[situation])
     ]
     return {**state, "state": reason, "unit": None, "next_steps": steps}
 

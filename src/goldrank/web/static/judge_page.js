@@ -183,7 +183,7 @@ function renderUnit() {
     h(
       "section",
       { class: "query" },
-      h("p", { class: "soft" }, `Query ${count(unit.number)} of ${count(unit.of)}`),
+      h("p", { class: "soft" }, `Part ${count(unit.number)} of ${count(unit.of)}`),
       h("h1", { tabindex: "-1" }, bdi(query.text || query.id)),
     ),
     h(
@@ -200,7 +200,7 @@ function renderUnit() {
       h("div", { class: "side" }, gradePanel(), guidelines()),
     ),
   );
-  document.title = `Query ${unit.number} of ${unit.of} · judging · goldrank`;
+  document.title = `Part ${unit.number} of ${unit.of} · judging · goldrank`;
 }
 
 function gradePanel() {
