@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.measure import peak_memory
+from benchmarks.measure import peak_memory, warm_up
 
 FORMATS = ("run", "csv", "parquet", "json")
 ORDERS = ("crlf", "shuffled")
@@ -35,6 +35,7 @@ def score(qrels: str, run: str, metrics: str, threads: str = "1") -> dict[str, f
 
     # The modules that load when they are first used, as a peer's load with its import.
     gr.score(gr.Gold({"q": {"d": 1}}), gr.Run.view({"q": {"d": 1.0}}), ["mrr"])
+    warm_up()
     wall, before = time.perf_counter(), time.process_time()
     scores = gr.score(gr.Gold.read(qrels), gr.Run.read(run, threads=int(threads)), metrics.split(","))
     values = {f"result:{name}": score.value for name, score in scores.items()}

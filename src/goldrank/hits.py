@@ -239,8 +239,11 @@ class Run(_ItemsByQuery):
             positions.append(ranked)
             scores.append(values)
             sizes.append(len(values))
-        # One lookup for all queries: a list for each of them takes five times as long.
-        items = np.array(ids, object)[np.concatenate(positions)].tolist()
+        # One lookup for all queries: a list for each of them takes five times as long. For few results, the array of
+        # all ids takes longest.
+        rows = np.concatenate(positions)
+        few = 4 * len(rows) < len(ids)
+        items = [ids[row] for row in rows.tolist()] if few else np.array(ids, object)[rows].tolist()
         return cls._from_flat(queries, sizes, items, scores, source)
 
     @classmethod
@@ -286,6 +289,8 @@ class Run(_ItemsByQuery):
             path: The file.
             format: The name of its format, to skip the recognition.
             threads: How many threads score a large TREC file; by default one for each core.
+
+        The lines of a TREC file, and the text behind the first 64 KB of a large one, are checked when the run is used.
         """
         from goldrank import io
 
@@ -426,11 +431,7 @@ class Run(_ItemsByQuery):
         )
         try:
             if self._trec is not None:
-                from goldrank.io.memory_mapping import unchanged
-
-                with unchanged(self._trec.data):
-                    threads = min(self._threads, 1 + len(self._trec.data) // _BYTES_PER_THREAD)
-                    counted = native.count_trec_hits(self._trec.data, *arguments, threads)
+                counted = _count_trec(self._trec, self._threads, *arguments)
             elif self._packed is not None:
                 packed = self._packed
                 counted = native.count_packed_hits(
@@ -496,6 +497,23 @@ class _DeferredRun(Run):
     def head(self, k: int) -> Run:
         """Return the first *k* items of each query; a deeper search is not done for them."""
         return self._search(k) if self._columns is None and k < self._depth else super().head(k)
+
+
+def _count_trec(file: RowsFile, threads: int, *gold: Any) -> tuple[int, ...]:
+    """Count the hits of a TREC run; its text is checked apart only where the counter saw more than plain ASCII."""
+    from goldrank.io.memory_mapping import unchanged
+
+    with unchanged(file.data):
+        threads = min(threads, 1 + len(file.data) // _BYTES_PER_THREAD)
+        arguments = [*gold, threads]
+        try:
+            counted = native.RunTotals(*native.count_trec_hits(file.data, *arguments))
+        except native.RowFault:
+            file.check_text(threads)
+            raise
+        if counted.special_text:
+            file.check_text(threads)
+        return counted
 
 
 def _is_mapping_of_dicts(data: Any) -> bool:

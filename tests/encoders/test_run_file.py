@@ -50,7 +50,7 @@ def test_queries_come_in_the_order_asked_and_those_not_ranked_are_empty(file):
 def test_cut_deep_enough_the_hits_are_those_of_the_file(rankings, k, tmp_path_factory):
     file = tmp_path_factory.mktemp("runs") / "run.json"
     Run(rankings).write(file)
-    cut = load(f"run:{file}").search(list(rankings), [""] * len(rankings), k)
+    cut = load(f"run:{file}(scores=similarity)").search(list(rankings), [""] * len(rankings), k)
     gold = Gold({query: dict.fromkeys("abcdef", 1) for query in rankings})
     whole, hits = Run.read(file).hits(gold), cut.hits(gold)
     rank = whole.above + whole.tied_docid

@@ -1,4 +1,4 @@
-"""Models that know each token by one vector: token ids by words, and means without padding, equal to the bit."""
+"""Models that know each token by one vector: token ids by pieces, and means without padding, equal to the bit."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -37,7 +37,7 @@ def tokenizer(package):
 
 
 @pytest.fixture(scope="module")
-def by_words(tokenizer):
+def by_pieces(tokenizer):
     return SubwordIds(tokenizer)
 
 
@@ -51,36 +51,40 @@ def expected(tokenizer, texts):
     return [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
 
 
-def test_words_are_looked_up_for_the_tokenizer_of_wordllama(by_words):
-    ids_of(by_words, ["the cat", "the hat"])
-    assert {"the", "cat", "hat"} <= set(by_words._known)
+def test_words_and_punctuation_are_looked_up_for_the_tokenizer_of_wordllama(by_pieces):
+    ids_of(by_pieces, ["the cat, the hat", "(hat)"])
+    assert {" the", " cat", ",", " hat", "hat", ")"} <= set(by_pieces._known)
 
 
 @given(texts=st.lists(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), max_size=4))
-def test_ids_by_words_are_those_of_the_whole_text(texts, by_words, tokenizer):
-    assert ids_of(by_words, texts) == expected(tokenizer, texts)
+def test_ids_by_pieces_are_those_of_the_whole_text(texts, by_pieces, tokenizer):
+    assert ids_of(by_pieces, texts) == expected(tokenizer, texts)
 
 
 @given(text=st.text())
-def test_any_text_has_the_ids_of_the_tokenizer(text, by_words, tokenizer):
+def test_any_text_has_the_ids_of_the_tokenizer(text, by_pieces, tokenizer):
     text = text.encode("utf-8", "replace").decode()
-    assert ids_of(by_words, [text]) == expected(tokenizer, [text])
+    assert ids_of(by_pieces, [text]) == expected(tokenizer, [text])
 
 
-def test_forgetting_the_words_changes_no_id(tokenizer, monkeypatch):
+def test_forgetting_the_pieces_changes_no_id(tokenizer, monkeypatch):
     monkeypatch.setattr(subwords, "_MOST_CHARACTERS", 5)
     forgetful = SubwordIds(tokenizer)
     assert ids_of(forgetful, TEXTS) == ids_of(forgetful, TEXTS) == expected(tokenizer, TEXTS)
     assert not forgetful._known
 
 
-@pytest.mark.parametrize("change", ["token across words", "unknown characters", "no space before the text"])
-def test_a_tokenizer_that_joins_words_is_given_whole_texts(change):
+@pytest.mark.parametrize(
+    "change", ["token across words", "bytes in merges", "unknown characters", "no space before the text"]
+)
+def test_ids_are_those_of_any_tokenizer(change):
     byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
     tokens = ["<unk>", *byte_tokens, "▁", "a", "b", "▁a", "▁b"]
     merges = [("▁", "a"), ("▁", "b")]
     if change == "token across words":
         tokens, merges = [*tokens, "a▁", "a▁b"], [("a", "▁"), ("a▁", "b"), *merges]
+    if change == "bytes in merges":
+        tokens, merges = [*tokens, "<0x63>a", "b<0x63>a"], [("<0x63>", "a"), ("b", "<0x63>a"), *merges]
     if change == "unknown characters":
         tokens = [token for token in tokens if token not in byte_tokens]
     vocabulary = {token: at for at, token in enumerate(tokens)}
@@ -89,7 +93,7 @@ def test_a_tokenizer_that_joins_words_is_given_whole_texts(change):
     joining = Tokenizer(model)
     steps = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     joining.normalizer = normalizers.Sequence(steps[change == "no space before the text" :])
-    texts = ["a b", "a  b a", "é é", "b a b ", ""]
+    texts = ["a b", "a  b a", "é é", "b a b ", "", "ca bca ac", "abc"]
     assert ids_of(SubwordIds(joining), texts) == expected(joining, texts)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import goldrank as gr
-from goldrank.io import files
+from goldrank.io import RowsFile, files, open_rows
 from goldrank.io import memory_mapping as mapped
 
 GOLD = {"q1": {"d1": 1}, "q2": {"dé": 1}}
@@ -59,6 +59,35 @@ def test_other_formats_are_read_as_ever(path):
     assert read(path, b"query,item,score\nq1,d1,2\n").to_dict() == {"q1": {"d1": 2.0}}
 
 
+def test_a_parquet_file_scores_the_same_and_is_no_text(path):
+    pytest.importorskip("pyarrow")
+    packed = path.with_suffix(".parquet")
+    read(path, RUN).write(packed)
+    run = gr.Run.read(packed)
+    assert gr.score(GOLD, run, "mrr")["mrr"].per_query == {"q1": 0.5, "q2": 1.0}
+    assert run.to_dict() == {"q1": {"d2": 3.0, "d1": 2.0}, "q2": {"dé": 1.0}}
+    for format in ("trec", "csv", "json"):
+        with pytest.raises(gr.InputError, match="this is a Parquet file"):
+            gr.Run.read(packed, format=format)
+    with pytest.raises(gr.InputError, match="truncated or corrupt"):
+        gr.Run.read(path, format="parquet")
+
+
+@needs_guard
+def test_a_parquet_file_truncated_after_opening_is_refused(path):
+    pytest.importorskip("pyarrow")
+    packed = path.with_suffix(".parquet")
+    read(path, RUN).write(packed)
+    for parse in (RowsFile.pack, RowsFile.parse):
+        file = open_rows(packed, "run")
+        assert isinstance(file.data, files.MappedFile)
+        content = packed.read_bytes()
+        os.truncate(packed, 10)
+        with pytest.raises(gr.InputError, match="changed after it was opened"):
+            parse(file)
+        packed.write_bytes(content)
+
+
 @needs_guard
 def test_a_file_written_into_after_opening_is_refused(path):
     run = read(path, RUN)
@@ -96,10 +125,37 @@ def test_any_number_of_threads_reports_the_first_fault(path, monkeypatch, thread
         read(path, lines + b"q2 \x00 d\xff 1 1 t\n" + lines.replace(b"9", b"\x00"), threads=threads)
 
 
+@needs_guard
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"q2 \x00 d1 1 1 t\n", "NUL byte at offset"),
+        (b"q2 Q0 d\xff 1 1 t\n", "not valid UTF-8 .byte 0xff at offset"),
+        # Not split by the index of white space: a line longer than a part of it, and one with two blanks.
+        (b"q2 Q0 " + b"d" * 5000 + b"\xff 1 1 t\n", "not valid UTF-8"),
+        (b"q2  Q0 d\xff 1 1 t\n", "not valid UTF-8"),
+        # Beside a fault, which is not the cause.
+        (b"q2 \x00 d1 1 t\n", "NUL byte at offset"),
+        ("q2 Q0 dé 1 x t\n".encode(), "large.run:10001: the score 'x' is not a number"),
+    ],
+    ids=["NUL", "not UTF-8", "long line", "two blanks", "NUL and a fault", "fault in text"],
+)
+@pytest.mark.parametrize("last", [b"", b"q3 Q0 d1 1 9 t\n" * 1000], ids=["at the end", "inside"])
+def test_text_behind_the_first_lines_is_checked_while_it_is_counted(path, monkeypatch, threads, line, message, last):
+    monkeypatch.setattr("goldrank.hits._BYTES_PER_THREAD", 1 << 14)
+    first = b"".join(b"q%d Q0 d1 1 9 t\n" % (100 + at) for at in range(10_000))
+    run = read(path, first + line + last, threads=threads)
+    with pytest.raises(gr.InputError, match=message):
+        gr.score(GOLD, run, "mrr")
+    with pytest.raises(gr.InputError, match=message):
+        _ = run.columns
+
+
 TRUNCATING = """
 import os, sys
 import goldrank as gr
-from goldrank.io import files
+from goldrank.io import RowsFile, files, open_rows
 from goldrank.io import memory_mapping as mapped
 
 path = sys.argv[1]

@@ -187,11 +187,12 @@ def test_parquet_that_is_unusual_or_faulty_is_left_to_the_parser():
     st.dictionaries(st.sampled_from(["q1", "q2", "q9"]), st.lists(st.sampled_from(["a", "b", "é", "z"]), unique=True)),
     st.booleans(),
     st.booleans(),
+    st.sampled_from([np.int32, np.int64]),
 )
-def test_hits_of_packed_runs_are_those_of_mappings(run, gold, float32, drop_self):
+def test_hits_of_packed_runs_are_those_of_mappings(run, gold, float32, drop_self, width):
     items = [item for ranking in run.values() for item in ranking]
     starts = np.cumsum([0, *map(len, run.values())])
-    offsets = np.cumsum([0, *(len(item.encode()) for item in items)])
+    offsets = np.cumsum([0, *(len(item.encode()) for item in items)]).astype(width)
     values = np.array([score for ranking in run.values() for score in ranking.values()], np.float64)
     columns = (list(run), starts, offsets, "".join(items).encode(), values)
     options = {"float32": float32, "drop_self": drop_self}
@@ -207,7 +208,11 @@ def test_hits_of_packed_runs_are_those_of_mappings(run, gold, float32, drop_self
 def test_packed_columns_that_do_not_fit_are_refused():
     gold = (["q"], np.array([0, 1]), ["d"], False, False, np.empty((4, 1), np.int64), np.empty(1, np.int64))
     starts, offsets, values = np.array([0, 2]), np.array([0, 1, 2]), np.array([1.0, 2.0])
+    narrow = offsets.astype(np.int32)
     for columns in (
+        (["q"], starts, narrow + np.int32(1), b"ab", values),
+        (["q"], starts, narrow[[0, 2, 1]], b"ab", values),
+        (["q"], starts, narrow[:2], b"ab", values),
         (["q"], np.array([0, 1]), offsets, b"ab", values),
         (["q", "r"], starts, offsets, b"ab", values),
         (["q"], starts, np.array([0, 1, 3]), b"ab", values),

@@ -1,8 +1,9 @@
-"""Both implementations split texts as the regular expression does, and number the words by first occurrence."""
+"""Both implementations split texts into the same words or pieces, and number them by first occurrence."""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,8 +38,44 @@ def test_many_words_keep_their_numbers_while_the_table_grows(module):
     assert len(words) == 10_000
 
 
+@st.composite
+def joined_pairs(draw):
+    """A table of the bytes between which no text is cut: random for some characters, all that are not ASCII."""
+    joined = np.ones((256, 256), bool)
+    joined[:128, :128] = draw(st.booleans())
+    for first, second in draw(st.sets(st.tuples(st.sampled_from(b"aAb_ -'\x00"), st.sampled_from(b"aAb_ -'\x00")))):
+        joined[first, second] ^= True
+    return joined.tobytes()
+
+
+@both_implementations
+@given(st.lists(st.one_of(built, st.text()), max_size=12), joined_pairs())
+def test_texts_are_cut_where_neighbours_are_not_joined(module, texts, joined):
+    numbers, lengths, pieces = module.number_pieces(texts, joined)
+    cut = []
+    for text in texts:
+        values = text.encode("utf-8", "surrogatepass")
+        parts = [values[:1]] if values else []
+        for first, second in pairwise(values):
+            if joined[256 * first + second]:
+                parts[-1] += bytes([second])
+            else:
+                parts.append(bytes([second]))
+        cut.append([part.decode("utf-8", "surrogatepass") for part in parts])
+    assert [pieces[number] for number in np.frombuffer(numbers, np.int32)] == [piece for each in cut for piece in each]
+    assert np.frombuffer(lengths, np.int64).tolist() == [len(each) for each in cut]
+    assert pieces == list(dict.fromkeys(piece for each in cut for piece in each))
+
+
 @needs_compiled
 @pytest.mark.parametrize("arguments", [(["a", 1], 2), (("a",), 2), (["a"], 0), (["a"],)])
 def test_wrong_arguments_are_refused(arguments):
     with pytest.raises((TypeError, ValueError)):
         compiled.number_words(*arguments)
+
+
+@needs_compiled
+@pytest.mark.parametrize("arguments", [(["a", 1], bytes(1 << 16)), (["a"], bytes(99)), (["a"], 2), (["a"],)])
+def test_wrong_arguments_of_pieces_are_refused(arguments):
+    with pytest.raises((TypeError, ValueError)):
+        compiled.number_pieces(*arguments)

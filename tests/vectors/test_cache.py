@@ -48,6 +48,14 @@ def test_only_unknown_texts_are_encoded(folder):
     assert (cache.counts.reused, cache.counts.encoded) == (2, 5)
 
 
+def test_a_repeated_text_is_encoded_once_and_has_its_vector_everywhere(folder):
+    cache, encoder = EmbeddingCache(folder, batch=2), CountingEncoder()
+    cache.encode(encoder, ["known"], "item")
+    texts = ["b", "known", "a", "b", "longer", "a", "b", "known"]
+    np.testing.assert_array_equal(cache.encode(encoder, texts, "item"), encoder.vectors(texts, "item"))
+    assert sorted(encoder.asked) == ["a", "b", "known", "longer"]
+
+
 @given(st.lists(any_text, max_size=12), st.lists(any_text, max_size=12), st.integers(1, 5))
 def test_any_unicode_in_any_order_with_duplicates_and_any_batch(tmp_path_factory, known, texts, batch):
     folder, encoder = tmp_path_factory.mktemp("cache"), CountingEncoder()

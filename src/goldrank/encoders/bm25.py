@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class Bm25:
         )
         self._tokens = parse_choice("tokens", own["tokens"], list(TOKENIZERS))
         self._stopwords = self._stopword_list(own["stopwords"])
-        self._stem = _stemmer(own["stemmer"])
+        self._stemmer = _load_stemmer(own["stemmer"])
         self._ids: list[str] = []
         self._indexed = ""
 
@@ -82,7 +83,7 @@ class Bm25:
         """Index the corpus."""
         texts = check_texts(texts)
         check_ids(ids, texts)
-        vocabulary = Vocabulary(self._tokens, self._refine)
+        vocabulary = Vocabulary(self._tokens, partial(_refine, stopwords=self._stopwords, stemmer=self._stemmer))
         words, lengths = vocabulary.number(texts)
         if not len(words):
             raise InputError(
@@ -132,11 +133,6 @@ class Bm25:
                         yield positions[row, :count].copy(), scores[row, :count].copy()
                     progress.advance(len(counts))
 
-    def _refine(self, words: list[str]) -> list[str | None]:
-        """Replace stop words by None and the others by their stems."""
-        stems = self._stem.stemWords(words) if self._stem else words
-        return [None if word in self._stopwords else stem for word, stem in zip(words, stems, strict=True)]
-
     def _stopword_list(self, name: str) -> frozenset[str]:
         if name.lower() == "none":
             return frozenset()
@@ -146,7 +142,13 @@ class Bm25:
         return frozenset(lists[known[chosen]])
 
 
-def _stemmer(language: str) -> Any:
+def _refine(words: list[str], stopwords: frozenset[str], stemmer: Any) -> list[str | None]:
+    """Replace stop words by None and the others by their stems."""
+    stems = stemmer.stemWords(words) if stemmer else words
+    return [None if word in stopwords else stem for word, stem in zip(words, stems, strict=True)]
+
+
+def _load_stemmer(language: str) -> Any:
     if language == "none":
         return None
     package = import_package("Stemmer", "bm25(stemmer=…)", "lexical", "PyStemmer")

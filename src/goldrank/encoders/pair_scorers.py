@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from goldrank.encoders import ModelKind
+from goldrank.encoders import ModelKind, built_in_kind
 from goldrank.encoders.base import LIVE, UNKNOWN, Options, PairScorer, check_texts, identity_of
 from goldrank.encoders.function import (
     import_function,
@@ -23,25 +24,19 @@ from goldrank.hits import Floats
 from goldrank.progress import Progress
 from goldrank.specs import Spec
 
+_kind = partial(built_in_kind, "encoders")
 PAIR_KINDS: dict[str, ModelKind] = {
-    "cross": ModelKind(
-        "goldrank.encoders.cross_encoder",
+    "cross": _kind(
+        "cross_encoder",
         "CrossEncoder",
         "any cross-encoder of sentence-transformers",
-        "pip install 'goldrank[st]'",
+        "st",
         "cross:cross-encoder/ms-marco-MiniLM-L6-v2",
         "hub",
     ),
-    "overlap": ModelKind(
-        "goldrank.encoders.pair_scorers", "WordOverlap", "share of words in common (Jaccard); built in", "", "overlap"
-    ),
-    "pairs": ModelKind(
-        "goldrank.encoders.pair_scorers",
-        "CallablePairs",
-        "your own function, pairs to scores",
-        "",
-        "pairs:mymodel:score",
-        "code",
+    "overlap": _kind("pair_scorers", "WordOverlap", "share of words in common (Jaccard); built in", "", "overlap"),
+    "pairs": _kind(
+        "pair_scorers", "CallablePairs", "your own function, pairs to scores", "", "pairs:mymodel:score", "code"
     ),
 }
 

@@ -37,7 +37,7 @@ class WordLlama(BatchEncoder):
         # By default it looks for its tokenizer in a wrong folder and downloads it.
         return package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Version of the package, which contains the weights."""
         return version_of("wordllama")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns, TableKind
-from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
+from goldrank.io.files import PathLike, check_text, display_name, is_parquet, map_file, read_bytes, write_atomically
 from goldrank.io.formats import FORMATS, format_for, format_module
 from goldrank.io.memory_mapping import MappedFile, unchanged
 from goldrank.io.packed import PackedRun
@@ -17,8 +17,8 @@ from goldrank.io.packed import PackedRun
 __all__ = ["FORMATS", "Columns", "RowsFile", "TableKind", "open_rows", "read", "write"]
 
 
-# The formats that are recognised by the first line and read without a copy of the file.
-_MAPPED = ("trec", "csv", "tsv", "beir")
+# The formats that are recognised by their first bytes and read without a copy of the file.
+_MAPPED = ("trec", "csv", "tsv", "beir", "parquet")
 
 
 def read(path: PathLike, kind: TableKind, format: str | None = None) -> Columns:
@@ -58,16 +58,27 @@ class RowsFile:
     """An open file of gold or of a run whose rows are not parsed yet."""
 
     data: bytes | MappedFile
-    """A large TREC, CSV or TSV file is mapped, any other is read."""
+    """A large TREC, CSV, TSV or Parquet file is mapped, any other is read."""
     name: str
     """The name of the file in messages."""
     kind: TableKind
     format: str
 
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether it may still turn out to be no text: a mapped TREC run, which is checked while it is counted."""
+        return isinstance(self.data, MappedFile) and (self.format, self.kind) == ("trec", "run")
+
+    def check_text(self, threads: int = 1) -> None:
+        """Raise InputError if the file is not text."""
+        if self.is_unchecked:
+            check_text(self.data, self.name, threads)
+
     def parse(self) -> Columns:
         """Parse the rows."""
         with unchanged(self.data):
-            data = self.data if self.format == "trec" else bytes(self.data)
+            self.check_text()
+            data = self.data if self.format in ("trec", "parquet") else bytes(self.data)
             columns: Columns = format_module(self.format).load(data, self.kind, self.name, self.format)
         if not columns.queries:
             raise no_rows(self.name)
@@ -84,32 +95,40 @@ class RowsFile:
 
 
 def open_rows(path: PathLike, kind: TableKind, format: str | None = None, threads: int = 1) -> RowsFile:
-    """Open a file and recognise its format, unless *format* names it; *threads* check the text of a large one."""
+    """Open a file and recognise its format, unless *format* names it.
+
+    *threads* check the text of a large table. The text of a large TREC run is checked when its rows are used.
+    """
     from goldrank.io.formats.detection import recognise
 
     if format is not None:
         format_module(format)  # refuses an unknown name before the file is read
     name = display_name(path)
-    mapped = map_text(path, threads)
-    if mapped is not None:
-        recognised = format or _recognise_head(mapped, kind, name)
-        if recognised in _MAPPED:
-            return RowsFile(mapped, name, kind, recognised)
-    data = read_bytes(path)
-    if format is None:
-        return RowsFile(data, name, kind, recognise(data, kind, name))
-    if is_parquet(data) and format != "parquet":
+    data: bytes | MappedFile | None = map_file(path)
+    recognised = None if data is None else format or _recognise_head(data, kind, name)
+    if data is None or recognised not in _MAPPED:
+        data = read_bytes(path)
+        recognised = format or recognise(data, kind, name)
+    if is_parquet(data[:16]) and recognised != "parquet":
         raise InputError("this is a Parquet file", where=name, remedy="leave the format out or say parquet")
-    return RowsFile(data, name, kind, format)
+    file = RowsFile(data, name, kind, recognised)
+    if isinstance(data, MappedFile) and recognised != "parquet" and not file.is_unchecked:
+        with unchanged(data):
+            check_text(data, name, threads)
+    return file
 
 
-def _recognise_head(mapped: MappedFile, kind: TableKind, name: str) -> str | None:
+def _recognise_head(data: bytes | MappedFile, kind: TableKind, name: str) -> str | None:
     """Return the format of the first lines; None if it cannot be recognised."""
     from goldrank.io.formats.detection import recognise
 
-    head = mapped[: 1 << 16]
+    head = data[: 1 << 16]
+    if is_parquet(head):
+        return "parquet"
+    lines = head[: head.rfind(b"\n") + 1]
     try:
-        return recognise(head[: head.rfind(b"\n") + 1], kind, name)
+        check_text(lines, name)
+        return recognise(lines, kind, name)
     except InputError:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, list_first, shorten
 from goldrank.io.columns import VALUE_WORD, TableKind
 
 # Earlier groups take precedence: if a table has both `query_id` and `query`, the latter is the text of the query, and
@@ -25,6 +25,8 @@ VALUE: dict[TableKind, tuple[tuple[str, ...], ...]] = {
 FURTHER = "further"
 """The role of columns that describe a row and have no other role; results can be split by them."""
 SUBTOPIC = ("subtopic", "subtopic_id")
+_MOST_COLUMNS = 12
+"""Maximum number of columns that a message names."""
 
 
 def normal(name: object) -> str:
@@ -70,6 +72,18 @@ def first_of(names: Iterable[object], wanted: Sequence[str]) -> int | None:
     """
     normalised = [normal(name) for name in names]
     return next((normalised.index(name) for name in wanted if name in normalised), None)
+
+
+def find_chosen(names: Sequence[object], role: str, chosen: str, where: str) -> int:
+    """Return the position of the column that the option ``role=chosen`` names; raise InputError if there is none."""
+    at = first_of(names, [normal(chosen)])
+    if at is None:
+        raise InputError(
+            f"there is no column {shorten(chosen)} to be the {role} (columns: {listing(names)})",
+            where=where,
+            remedy=f"write {role}=NAME with the name of a column",
+        )
+    return at
 
 
 Roles = Mapping[str, int | Sequence[int] | None]
@@ -141,14 +155,13 @@ class FieldRoles:
         return describe_table(self.source, list(self.roles), positions, further) if self.roles else ""
 
 
-def _joined(names: Sequence[object], limit: int = 4) -> str:
+def _joined(names: Sequence[object]) -> str:
     shown = [str(name)[:30].strip() for name in names]
-    return " + ".join(shown if len(shown) <= limit else [*shown[:2], "…", shown[-1]])
+    return " + ".join(shown if len(shown) <= 4 else [*shown[:2], "…", shown[-1]])
 
 
-def _plain_list(names: Sequence[object], limit: int = 12) -> str:
-    shown = ", ".join(str(name)[:30].strip() or "a column without a name" for name in names[:limit])
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+def _plain_list(names: Sequence[object]) -> str:
+    return list_first(names, _MOST_COLUMNS, lambda name: str(name)[:30].strip() or "a column without a name")
 
 
 def describe_found(source: str, names: Sequence[object], kind: TableKind, positions: Sequence[int]) -> str:
@@ -200,7 +213,6 @@ def _find(names: Sequence[object], role: str, groups: Sequence[Sequence[str]], g
     )
 
 
-def listing(names: Sequence[object], limit: int = 12) -> str:
+def listing(names: Sequence[object]) -> str:
     """Return column names for a message, shortened if there are many."""
-    shown = ", ".join(shorten(str(name), 30) for name in names[:limit])
-    return (shown or "none") + (f" and {len(names) - limit} more" if len(names) > limit else "")
+    return list_first(names, _MOST_COLUMNS, lambda name: shorten(str(name), 30)) or "none"

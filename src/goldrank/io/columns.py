@@ -57,6 +57,10 @@ class Columns:
         for query, start, end in zip(self.queries, bounds[:-1], bounds[1:], strict=True):
             yield query, slice(start, end)
 
+    def rows(self) -> Iterator[tuple[str, str, float]]:
+        """Yield the query, the item and the value of each row."""
+        return zip(row_queries(self), self.items, self.values.tolist(), strict=True)
+
 
 def group(
     queries: Sequence[str],

@@ -18,7 +18,7 @@ import numpy as np
 
 from goldrank.errors import GoldrankError, InputError, reason_of, shorten
 from goldrank.io.compression import COMPRESSIONS, compression_of, decompressed, open_compressor, over_limit, size_limit
-from goldrank.io.memory_mapping import MappedFile, unchanged
+from goldrank.io.memory_mapping import MappedFile
 
 PathLike = str | os.PathLike[str]
 
@@ -63,8 +63,8 @@ def read_bytes(path: PathLike) -> bytes:
         ) from None
 
 
-def map_text(path: PathLike, threads: int = 1) -> MappedFile | None:
-    """Map a large plain text file into memory, checked as by `read_bytes`; return None for any other file."""
+def map_file(path: PathLike) -> MappedFile | None:
+    """Map a large Parquet or plain text file into memory, whose text is not checked; return None for any other."""
     try:
         if os.fspath(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < _MAP_FROM:
             return None
@@ -74,17 +74,18 @@ def map_text(path: PathLike, threads: int = 1) -> MappedFile | None:
     if mapped is None:
         return None
     head = mapped[:16]
-    if head[:3] == b"\xef\xbb\xbf" or is_parquet(head) or compression_of(head) is not None:
+    if is_parquet(head):
+        return mapped
+    if head[:3] == b"\xef\xbb\xbf" or compression_of(head) is not None:
         return None
     without_mark(head, display_name(path))
-    with unchanged(mapped):
-        _check_bytes(mapped, display_name(path), threads)
     return mapped
 
 
-def _check_bytes(mapped: MappedFile, name: str, threads: int) -> None:
+def check_text(data: bytes | MappedFile, name: str, threads: int = 1) -> None:
+    """Raise InputError if *data* is not UTF-8 text without NUL bytes."""
     # As signed numbers, all bytes of ASCII text without NUL are above 0.
-    values = np.frombuffer(mapped, np.int8)
+    values = np.frombuffer(data, np.int8)
     starts = range(0, len(values), _CHUNK)
     with_nul: list[int] = []
     not_ascii: list[int] = []
@@ -108,9 +109,9 @@ def _check_bytes(mapped: MappedFile, name: str, threads: int) -> None:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(check_chunk, starts))
     if with_nul:
-        _refuse_nul(mapped[: min(with_nul) + _CHUNK], name)
+        _refuse_nul(data[: min(with_nul) + _CHUNK], name)
     if not_ascii:
-        _refuse_binary(mapped[:], name)
+        _refuse_binary(data[:], name)
 
 
 def _checked(data: bytes, name: str) -> bytes:
@@ -344,7 +345,7 @@ def is_stored_key(argument: str) -> bool:
 
 
 def run_names(paths: Iterable[str]) -> dict[str, str]:
-    """A short, unique name for each run file: its stem, or the path where stems clash."""
+    """Return the run files by short unique names: their stems, or their paths where stems are equal."""
     paths = list(paths)
     stems = [_stem(path) for path in paths]
     names = {path if stems.count(stem) > 1 else stem: path for path, stem in zip(paths, stems, strict=True)}

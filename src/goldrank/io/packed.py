@@ -21,7 +21,7 @@ class PackedRun:
 
     queries: list[str]
     starts: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    offsets: NDArray[np.int64] | NDArray[np.int32]
     text: bytes | memoryview
     values: NDArray[np.float64]
     source: str
@@ -60,6 +60,7 @@ class PackedRun:
         """Return the items of the queries in about the first *rows* rows."""
         last = int(np.searchsorted(self.starts, rows))
         bounds = self.starts[: last + 1].tolist()
-        items = unpacked(self.offsets[: bounds[-1] + 1], self.text)
+        offsets = self.offsets[: bounds[-1] + 1]
+        items = unpacked(offsets, self.text[: int(offsets[-1])])
         parts = zip(self.queries[:last], bounds[:-1], bounds[1:], strict=True)
         return {query: items[start:end] for query, start, end in parts}

@@ -121,56 +121,78 @@ def columns_from_arrow(table: Any, kind: TableKind, *, source: str, place: Place
     return columns_of_cells([_cells(column) for column in table.columns], kind, source=source, place=place)
 
 
-def pack_arrow(table: Any, source: str) -> PackedRun | None:
-    """Return the run in a pyarrow table as `columns_from_arrow` does; None for a table that needs a look at each cell.
+def pack_arrow(arrays: Iterator[Any], source: str) -> PackedRun:
+    """Return the run in Arrow arrays as `columns_from_arrow` does.
+
+    Args:
+        arrays: the queries, the items, the scores and optionally the ranks; each array is freed before the next is
+            drawn.
+        source: what the rows come from, for messages.
 
     Only buffers are read: `to_numpy` would import pandas, and the functions of pyarrow.compute take as long to import
     as the rest takes.
+
+    Raises:
+        ValueError: the run has nulls, faulty values or other types, so that each cell needs a look.
     """
-    cells = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in table.columns]
-    if not len(table) or any(column.null_count for column in cells):
-        return None
-    query, item, *others = cells
-    if not hasattr(query.type, "value_type"):
-        query = query.dictionary_encode()
-    if {str(query.dictionary.type), str(item.type)} - _ARROW_TEXT or {str(c.type) for c in others} - _ARROW_NUMBERS:
-        return None
-    values, *ranks = (_arrow_numbers(column).astype(np.float64, copy=False) for column in others)
-    names, codes = query.dictionary.to_pylist(), _arrow_numbers(query.indices)
-    begins = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    queries, starts, order = _arrow_groups(next(arrays))
+    offsets, text = _arrow_text(next(arrays), order)
+    are_ids = all(queries) and len(set(queries)) == len(queries) and bool((offsets[1:] > offsets[:-1]).all())
+    if not are_ids or native.has_repeated_items(len(queries), starts, offsets, text):
+        raise ValueError("an id is empty or listed twice")
+    values, *ranks = (_arrow_numbers(column, order).astype(np.float64, copy=False) for column in arrays)
+    if not np.isfinite(values).all():
+        raise ValueError("a score is not finite")
+    ranks = [np.where(np.isfinite(column), column, np.nan) for column in ranks]
+    return PackedRun(queries, starts, offsets, text, values, source, ranks[0] if ranks else None)
+
+
+def _arrow_groups(queries: Any) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return the queries, the start of each, and the order that groups the rows; None if they are grouped."""
+    if not hasattr(queries, "dictionary"):
+        queries = queries.dictionary_encode()
+    _refuse_other_cells(queries, queries.dictionary.type, _ARROW_TEXT)
+    names, codes, order = queries.dictionary.to_pylist(), _arrow_numbers(queries.indices), None
+    begins = _changes(codes)
     listed = dict.fromkeys(codes[begins].tolist())
     if len(listed) < len(begins):
         number_of = np.zeros(len(names), np.int64)
         number_of[list(listed)] = np.arange(len(listed))
         order = np.argsort(number_of[codes], kind="stable")
-        item, codes, values, ranks = item.take(order), codes[order], values[order], [column[order] for column in ranks]
-        begins = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
-    queries, starts = [names[code] for code in listed], np.append(begins, len(codes))
-    offsets, text = _arrow_text(item)
-    are_ids = all(queries) and len(set(queries)) == len(queries) and bool((offsets[1:] > offsets[:-1]).all())
-    if not are_ids or not np.isfinite(values).all():
-        return None
-    if native.has_repeated_items(len(queries), starts, offsets, text):
-        return None
-    ranks = [np.where(np.isfinite(column), column, np.nan) for column in ranks]
-    return PackedRun(queries, starts, offsets, text, values, source, ranks[0] if ranks else None)
+        begins = _changes(codes[order])
+    return [names[code] for code in listed], np.append(begins, len(codes)), order
 
 
-def _arrow_numbers(column: Any) -> NDArray[Any]:
-    """Return the numbers of an array without nulls."""
+def _changes(codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the positions of the codes that differ from the one before."""
+    return np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+
+
+def _arrow_numbers(column: Any, order: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    """Return the numbers of an array, in an order."""
+    _refuse_other_cells(column, column.type, _ARROW_NUMBERS)
     dtype = np.dtype({"double": "float64", "float": "float32"}.get(str(column.type), str(column.type)))
-    return np.frombuffer(column.buffers()[1], dtype)[column.offset : column.offset + len(column)]
+    numbers = np.frombuffer(column.buffers()[1], dtype)[column.offset : column.offset + len(column)]
+    return numbers if order is None else numbers[order]
 
 
-def _arrow_text(items: Any) -> tuple[NDArray[np.int64], memoryview]:
-    """Return the offsets and the bytes of an array of strings without nulls, which must be valid UTF-8."""
+def _arrow_text(items: Any, order: NDArray[np.int64] | None) -> tuple[NDArray[Any], memoryview]:
+    """Return the offsets and the bytes of an array of strings, which must be valid UTF-8, in an order."""
+    _refuse_other_cells(items, items.type, _ARROW_TEXT)
+    if order is not None:
+        items = items.take(order)
     _, offsets, text = items.buffers()
     dtype = np.int64 if str(items.type) == "large_string" else np.int32
-    bounds = np.frombuffer(offsets, dtype)[items.offset : items.offset + len(items) + 1].astype(np.int64)
+    bounds = np.frombuffer(offsets, dtype)[items.offset : items.offset + len(items) + 1]
     view = memoryview(b"" if text is None else text)
     if np.frombuffer(view, np.int8).min(initial=0) < 0:
         items.validate(full=True)
     return bounds, view
+
+
+def _refuse_other_cells(column: Any, kind: object, accepted: frozenset[str]) -> None:
+    if not len(column) or column.null_count or str(kind) not in accepted:
+        raise ValueError(f"the column is empty, has nulls or is of type {kind}")
 
 
 def _row_of(source: str) -> Place:

@@ -47,7 +47,7 @@ if not TYPE_CHECKING and not os.environ.get("GOLDRANK_NO_NATIVE"):
         from goldrank.native._score_counting import count_beyond, find_between
         from goldrank.native._table_parser import has_repeated_items, pack_delimited, pack_json
         from goldrank.native._trec_parser import parse_trec
-        from goldrank.native._word_numbers import number_words
+        from goldrank.native._word_numbers import number_pieces, number_words
 
         COMPILED = True
         HAS_TILES = not os.environ.get("GOLDRANK_NO_TILES") and _amx_tiles.available()
@@ -75,7 +75,7 @@ if TYPE_CHECKING or not COMPILED:
     from goldrank.native.fallback.score_counting import count_beyond, find_between
     from goldrank.native.fallback.table_parser import has_repeated_items, pack_delimited, pack_json
     from goldrank.native.fallback.trec_parser import parse_trec
-    from goldrank.native.fallback.word_numbers import number_words
+    from goldrank.native.fallback.word_numbers import number_pieces, number_words
 
 __all__ = [
     "COMPILED",
@@ -96,6 +96,7 @@ __all__ = [
     "draw_counts",
     "find_between",
     "has_repeated_items",
+    "number_pieces",
     "number_words",
     "pack_delimited",
     "pack_json",

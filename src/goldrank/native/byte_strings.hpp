@@ -10,6 +10,10 @@
 
 #include "python_api.hpp"
 
+#if defined(_WIN32) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#define GOLDRANK_LITTLE_ENDIAN 1
+#endif
+
 namespace goldrank {
 
 template <class Word>
@@ -63,6 +67,22 @@ inline bool equal(string_view a, string_view b) {
 inline string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
 
 inline bool is_space(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') < 5; }
+
+// Returns true if all bytes are ASCII and none is NUL.
+inline bool is_plain(string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  constexpr uint64_t each = 0x0101010101010101u;
+  uint64_t high_bits = 0;
+  for (; end - at >= 8; at += 8) {
+    const auto word = load<uint64_t>(at);
+    // A NUL byte borrows, which sets its highest bit.
+    high_bits |= word | (word - each);
+  }
+  bool plain = (high_bits & 0x80 * each) == 0;
+  for (; at != end; ++at) plain &= static_cast<signed char>(*at) > 0;
+  return plain;
+}
 
 inline bool is_utf8(string_view text) {
   const char* at = text.data();

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "id_tables.hpp"
+#include "number_batch.hpp"
 #include "packed_items.hpp"
 #include "python_api.hpp"
 #include "result_list.hpp"
 #include "row_faults.hpp"
 #include "trec_lines.hpp"
+#include "waiting_rows.hpp"
 
 namespace goldrank {
 namespace {
@@ -104,6 +106,8 @@ struct Options {
 struct Totals {
   Py_ssize_t ignored = 0, dropped = 0, results = 0;
   Py_ssize_t varied = 0, contradicting = 0, rising = 0, by_rank = 0, rank_like = 0, long_lines = 0;
+  // 1 if there is a byte in TREC text that is NUL or not ASCII.
+  Py_ssize_t special_text = 0;
 
   void add(const ListedOrder& order) {
     varied += order.varied;
@@ -123,11 +127,12 @@ struct Totals {
     by_rank += other.by_rank;
     rank_like += other.rank_like;
     long_lines += other.long_lines;
+    special_text |= other.special_text;
   }
 
   PyObject* as_tuple() const {
-    return Py_BuildValue("nnnnnnnnn", ignored, dropped, results, varied, contradicting, rising, by_rank, rank_like,
-                         long_lines);
+    return Py_BuildValue("nnnnnnnnnn", ignored, dropped, results, varied, contradicting, rising, by_rank, rank_like,
+                         long_lines, special_text);
   }
 };
 
@@ -139,11 +144,11 @@ struct Results {
   // The ranks of the first kOrderDepth results.
   std::vector<double> ranks;
 
-  void add(string_view item, uint32_t hash, double score) {
+  // The score is added on its own.
+  void add(string_view item, uint32_t hash) {
     // Built in place from its two parts: to read a copy as a whole would wait for their stores.
     items.emplace_back(item.data(), item.size());
     hashes.push_back(hash);
-    scores.push_back(score);
   }
 
   void erase(size_t row) {
@@ -159,97 +164,6 @@ struct Results {
     scores.clear();
     ranks.clear();
   }
-};
-
-// Rows that wait until the whole file is read, in buckets by query. Grouping the rows of one bucket at a time stays in
-// the cache of the processor, and the hash of an item spares a second look at its text.
-class WaitingRows {
- public:
-  struct Row {
-    uint64_t item;
-    double score;
-    uint32_t hash, query;
-  };
-
-  explicit WaitingRows(string_view data) : data_(data) {}
-
-  void add(uint32_t query, string_view item, uint32_t hash, double score) {
-    if (buckets_.empty()) buckets_.resize(kBuckets);
-    const auto offset = static_cast<uint64_t>(item.data() - data_.data());
-    const uint64_t length = std::min<uint64_t>(item.size(), kLongest);
-    Bucket& bucket = buckets_[query % kBuckets];
-    if (bucket.next == bucket.end) bucket.grow();
-    *bucket.next++ = {offset | length << kOffsetBits, score, hash, query};
-  }
-
-  // Calls `visit` with each query that has rows, and with these rows in the order of the file; frees them.
-  template <class Visit>
-  void for_each_query(Visit visit) {
-    std::vector<Row> sorted;
-    std::vector<size_t> ends;
-    for (Bucket& bucket : buckets_) {
-      ends.clear();
-      bucket.for_each([&](const Row& row) {
-        if (ends.size() < row.query / kBuckets + 2) ends.resize(row.query / kBuckets + 2);
-        ++ends[row.query / kBuckets + 1];
-      });
-      std::partial_sum(ends.begin(), ends.end(), ends.begin());
-      sorted.resize(ends.empty() ? 0 : ends.back());
-      bucket.for_each([&](const Row& row) { sorted[ends[row.query / kBuckets]++] = row; });
-      bucket = Bucket{};
-      for (size_t first = 0, local = 0; first < sorted.size(); first = ends[local++]) {
-        while (ends[local] == first) ++local;
-        visit(sorted[first].query, sorted.data() + first, sorted.data() + ends[local]);
-      }
-    }
-    buckets_.clear();
-  }
-
-  string_view item(const Row& row) const {
-    const char* const begin = data_.data() + (row.item & ((uint64_t{1} << kOffsetBits) - 1));
-    const char* end = begin + (row.item >> kOffsetBits);
-    if (row.item >> kOffsetBits == kLongest) end = token_end(end);
-    return between(begin, end);
-  }
-
-  string_view rank(string_view item) const {
-    const char* begin = item.data() + item.size();
-    while (is_space(*begin)) ++begin;
-    return between(begin, token_end(begin));
-  }
-
- private:
-  static constexpr uint32_t kBuckets = 256;
-  static constexpr size_t kBlockRows = 1024;
-
-  // Blocks instead of one vector, whose doubling would determine the peak memory.
-  struct Bucket {
-    Row *next = nullptr, *end = nullptr;
-    std::vector<std::unique_ptr<Row[]>> blocks;
-
-    void grow() {
-      blocks.emplace_back(new Row[kBlockRows]);
-      next = blocks.back().get();
-      end = next + kBlockRows;
-    }
-
-    template <class Visit>
-    void for_each(Visit visit) const {
-      for (const auto& block : blocks) {
-        std::for_each(block.get(), block == blocks.back() ? next : block.get() + kBlockRows, visit);
-      }
-    }
-  };
-
-  static constexpr int kOffsetBits = 44;
-  static constexpr uint64_t kLongest = (uint64_t{1} << (64 - kOffsetBits)) - 1;
-
-  const char* token_end(const char* at) const {
-    return std::find_if(at, data_.data() + data_.size(), is_space);
-  }
-
-  const string_view data_;
-  std::vector<Bucket> buckets_;
 };
 
 // Counts the hits of a run whose ids are text, one query at a time.
@@ -344,32 +258,37 @@ class Parts {
 class TrecHitCounter : public TextHitCounter {
  public:
   TrecHitCounter(string_view data, GoldArrays& gold, Options options, Parts* parts = nullptr)
-      : TextHitCounter(gold, options), data_(data), first_lines_(queries_.size()), waiting_(data), parts_(parts) {}
+      : TextHitCounter(gold, options),
+        data_(data),
+        first_lines_(queries_.size()),
+        waiting_(data),
+        numbers_(data.data()),
+        parts_(parts) {}
 
   Totals count(ReleasedGil& gil) {
     LineReader<RunShape> reader(data_, {}, gil);
     string_view query;
     for (Row row; !is_scattered() && reader.next(row); ++totals_.results) {
       if (!equal(row.query, query)) {
-        close_segment();
+        close_segment(gil);
         if (fault_) break;
         open_segment(row.query);
         if (parts_ != nullptr && parts_->failed()) break;
         query = row.query;
       }
-      const double score = options_.rounded(row.value);
-      if (is_repeated_) {
-        waiting_.add(query_, row.item, hash_of(row.item), score);
-      } else {
-        add(row, score, gil);
-      }
+      add(row, gil);
+      if (!numbers_.is_full()) continue;
+      parse_scores(gil);
+      if (fault_) break;
     }
-    close_segment();
+    close_segment(gil);
     if (parts_ != nullptr && (fault_ || reader.fault())) parts_->fail();
-    if (is_scattered()) read_scattered(reader);
+    if (is_scattered()) read_scattered(reader, gil);
     if (reader.fault()) keep_earlier(fault_, *reader.fault());
+    is_repeated_ = false;
     count_repeated(gil);
     totals_.long_lines = reader.long_lines();
+    totals_.special_text = !reader.is_plain_text();
     return sum();
   }
 
@@ -386,33 +305,55 @@ class TrecHitCounter : public TextHitCounter {
   // Returns true if the lines of most queries do not stand together.
   bool is_scattered() const { return repeated_segments_ > 1000 && 4 * repeated_segments_ > totals_.results; }
 
-  // Reads the rest of a file whose lines are in no order. Each query is looked up some lines after it was read, when its
-  // slot of the hash table has arrived in the cache.
-  void read_scattered(LineReader<RunShape>& reader) {
-    constexpr size_t distance = 8;
-    struct {
-      Row row;
-      uint32_t query_hash;
-    } lines[distance];
-    const auto add_to_query = [&](size_t line) {
-      const auto& [row, query_hash] = lines[line % distance];
-      waiting_.add(queries_.number(row.query, query_hash), row.item, hash_of(row.item), options_.rounded(row.value));
-    };
-    size_t line = 0;
-    for (Row row; reader.next(row); ++line) {
-      if (line >= distance) add_to_query(line);
-      const uint32_t hash = hash_of(row.query);
-      queries_.prefetch(hash);
-      lines[line % distance] = {row, hash};
-    }
-    for (size_t last = line, at = line - std::min(line, distance); at < last; ++at) add_to_query(at);
+  // Reads the rest of a file whose lines are in no order. Many lines are read before their queries are looked up, and
+  // all are looked up before their rows are added, so that what these steps need arrives in the cache meanwhile.
+  void read_scattered(LineReader<RunShape>& reader, ReleasedGil& gil) {
+    Row rows[PlainDecimals::kCapacity];
+    uint32_t query_hashes[PlainDecimals::kCapacity], queries[PlainDecimals::kCapacity];
+    double scores[PlainDecimals::kCapacity];
+    size_t count;
+    do {
+      for (count = 0; !numbers_.is_full() && reader.next(rows[count]); ++count) {
+        query_hashes[count] = hash_of(rows[count].query);
+        queries_.prefetch(query_hashes[count]);
+        numbers_.add(rows[count].value);
+      }
+      count = numbers_.parse(scores, fault_, gil);
+      for (size_t at = 0; at < count; ++at) {
+        queries[at] = queries_.number(rows[at].query, query_hashes[at]);
+      }
+      // In a loop of its own, which does not wait for one list after the other.
+      for (size_t at = 0; at < count; ++at) waiting_.prefetch(queries[at]);
+      for (size_t at = 0; at < count; ++at) {
+        waiting_.add(queries[at], rows[at].item, hash_of(rows[at].item), options_.rounded(scores[at]));
+      }
+      totals_.results += static_cast<Py_ssize_t>(count);
+    } while (count == PlainDecimals::kCapacity);
     first_lines_.resize(queries_.size());
-    totals_.results += static_cast<Py_ssize_t>(line);
   }
 
-  void add(const Row& row, double score, ReleasedGil& gil) {
-    rows_.add(row.item, hash_of(row.item), score);
+  void add(const Row& row, ReleasedGil& gil) {
+    const size_t at = numbers_.size();
+    new_items_[at] = {row.item.data(), row.item.size()};
+    new_hashes_[at] = hash_of(row.item);
     if (rows_.ranks.size() < kOrderDepth) rows_.ranks.push_back(parse_rank(row.rank, data_.data(), gil));
+    numbers_.add(row.value);
+  }
+
+  void parse_scores(ReleasedGil& gil) {
+    std::vector<double>& scores = rows_.scores;
+    const size_t first = scores.size();
+    scores.resize(first + numbers_.size());
+    const size_t count = numbers_.parse(scores.data() + first, fault_, gil);
+    scores.resize(first + count);
+    rows_.items.insert(rows_.items.end(), new_items_, new_items_ + count);
+    rows_.hashes.insert(rows_.hashes.end(), new_hashes_, new_hashes_ + count);
+    for (size_t row = first; row < scores.size(); ++row) scores[row] = options_.rounded(scores[row]);
+    if (!is_repeated_) return;
+    for (size_t row = 0; row < scores.size(); ++row) {
+      waiting_.add(query_, rows_.items[row], rows_.hashes[row], scores[row]);
+    }
+    rows_.clear();
   }
 
   void open_segment(string_view query) {
@@ -424,28 +365,30 @@ class TrecHitCounter : public TextHitCounter {
     if (parts_ != nullptr && (is_repeated_ || !parts_->claim(query_))) parts_->fail();
   }
 
-  void close_segment() {
+  void close_segment(ReleasedGil& gil) {
+    parse_scores(gil);
     if (!rows_.items.empty()) count_rows(query_, 0);
     rows_.clear();
   }
 
   void count_repeated(ReleasedGil& gil) {
-    waiting_.for_each_query([&](uint32_t query, const WaitingRows::Row* row, const WaitingRows::Row* end) {
+    for (size_t query = 0; query < waiting_.query_count(); ++query) {
+      if (!waiting_.has_rows(query)) continue;
       if (first_lines_[query] != nullptr) read_first_lines(query, gil);
       const size_t counted = rows_.items.size();
-      for (; row != end; ++row) {
-        const string_view item = waiting_.item(*row);
-        rows_.add(item, row->hash, row->score);
+      waiting_.for_each_row(query, [&](string_view item, uint32_t hash, double score) {
+        rows_.add(item, hash);
+        rows_.scores.push_back(score);
         if (rows_.ranks.size() < kOrderDepth) {
           rows_.ranks.push_back(parse_rank(waiting_.rank(item), data_.data(), gil));
         }
-      }
+      });
       count_rows(query, counted);
       rows_.clear();
-    });
+    }
   }
 
-  void read_first_lines(uint32_t query, ReleasedGil& gil) {
+  void read_first_lines(size_t query, ReleasedGil& gil) {
     const char* at = first_lines_[query];
     const char* const end = data_.data() + data_.size();
     // Lines after the earliest fault have not been checked.
@@ -453,10 +396,10 @@ class TrecHitCounter : public TextHitCounter {
       const Fields fields = split_line(at, end, RunShape::value_column);
       if (fields.count == 0) continue;
       if (!equal(fields.query, queries_[query])) break;
-      Row row{fields.query, fields.item, fields.rank, 0};
-      parse_number(fields.value, row.value, gil);
-      add(row, options_.rounded(row.value), gil);
+      add({fields.query, fields.item, fields.rank, fields.value}, gil);
+      if (numbers_.is_full()) parse_scores(gil);
     }
+    parse_scores(gil);
   }
 
   const string_view data_;
@@ -466,6 +409,10 @@ class TrecHitCounter : public TextHitCounter {
   uint32_t query_ = 0;
   bool is_repeated_ = false;
   Py_ssize_t repeated_segments_ = 0;
+  // The last rows of the segment, whose scores are parsed together.
+  NumberBatch numbers_;
+  string_view new_items_[PlainDecimals::kCapacity];
+  uint32_t new_hashes_[PlainDecimals::kCapacity];
   Parts* const parts_;
 };
 
@@ -543,13 +490,13 @@ class PackedHitCounter : public TextHitCounter {
  public:
   PackedHitCounter(GoldArrays& gold, Options options) : TextHitCounter(gold, options) {}
 
-  void add_query(string_view query, const PackedItems& items, const double* scores, int64_t first, int64_t last) {
-    rows_.clear();
-    for (int64_t row = first; row < last; ++row) {
-      rows_.add(items[row], hash_of(items[row]), options_.rounded(scores[row]));
-    }
-    totals_.results += static_cast<Py_ssize_t>(last - first);
-    count_rows(queries_.number(query), 0);
+  // The scores are those of all queries.
+  void add_query(string_view id, Py_ssize_t query, const PackedItems& items, const double* scores) {
+    items.hash_query(query, rows_.items, rows_.hashes);
+    rows_.scores.assign(scores + items.start(query), scores + items.start(query + 1));
+    for (double& score : rows_.scores) score = options_.rounded(score);
+    totals_.results += static_cast<Py_ssize_t>(rows_.items.size());
+    count_rows(queries_.number(id), 0);
   }
 
   using TextHitCounter::sum;
@@ -572,7 +519,7 @@ PyObject* count_packed_hits(PyObject* tuple) {
   for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(query_ids.get()); ++at) {
     PyObject* const query = PyTuple_GET_ITEM(query_ids.get(), at);
     if (!PyUnicode_CheckExact(query)) raise(PyExc_TypeError, "the ids of the run must be strings");
-    counter.add_query(PackedHitCounter::utf8(query), items, scores, items.start(at), items.start(at + 1));
+    counter.add_query(PackedHitCounter::utf8(query), at, items, scores);
   }
   if (counter.fault()) raise_value_error("a query lists an item twice");
   return counter.sum().as_tuple();

@@ -86,7 +86,8 @@ class IdNumbers {
     }
     ids_.push_back(id);
     slots_[at] = wanted;
-    if (2 * ids_.size() > slots_.size()) grow();
+    // In a small table, most ids should be found at once.
+    if ((ids_.size() < kSmall ? 4 : 2) * ids_.size() > slots_.size()) grow();
     return wanted.number;
   }
 
@@ -99,6 +100,7 @@ class IdNumbers {
  private:
   static constexpr uint32_t kEmpty = static_cast<uint32_t>(-1);
   static constexpr uint64_t kLong = static_cast<uint64_t>(-1);
+  static constexpr size_t kSmall = size_t{1} << 16;
 
   // A short id is compared without a look at its text, which is somewhere in the file and rarely in the cache.
   struct Slot {
@@ -108,10 +110,22 @@ class IdNumbers {
 
   // The bytes and the length of an id of up to seven bytes, or kLong.
   static uint64_t short_key(string_view id) {
-    if (id.size() > 7) return kLong;
-    uint64_t key = id.size();
-    for (const char byte : id) key = key << 8 | static_cast<unsigned char>(byte);
-    return key;
+    const size_t size = id.size();
+    if (size > 7) return kLong;
+    uint64_t key = 0;
+    if (size >= 4) {
+      // Two words that may overlap in equal bytes.
+      const uint64_t first = load<uint32_t>(id.data()), last = load<uint32_t>(id.data() + size - 4);
+      const size_t bits = 8 * (size - 4);
+#if defined(GOLDRANK_LITTLE_ENDIAN)
+      key = first | last << bits;
+#else
+      key = first << bits | last;
+#endif
+    } else {
+      for (const char byte : id) key = key << 8 | static_cast<unsigned char>(byte);
+    }
+    return uint64_t{size} << 56 | key;
   }
 
   void grow() {

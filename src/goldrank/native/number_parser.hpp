@@ -13,10 +13,6 @@
 #include "python_api.hpp"
 #include "vector_registers.hpp"
 
-#if defined(_WIN32) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-#define GOLDRANK_LITTLE_ENDIAN 1
-#endif
-
 namespace goldrank {
 
 enum class NumberKind { finite, nonfinite, malformed };
@@ -45,26 +41,31 @@ inline double nearest_double(string_view decimal, ReleasedGil& gil) {
   return gil.with_gil([&] { return PyOS_string_to_double(terminated.c_str(), nullptr, nullptr); });
 }
 
-// The whole number in the last `count` (1 to 8) bytes of a word, if all of them are digits; the others are masked.
-GOLDRANK_INLINE std::optional<uint32_t> combine_digits(uint64_t word, std::ptrdiff_t count) {
-  constexpr uint64_t zeros = 0x3030303030303030u, high_halves = 0xF0F0F0F0F0F0F0F0u;
-  const uint64_t wanted = ~uint64_t{0} << (64 - 8 * count);
-  word = (word & wanted) | (zeros & ~wanted);
-  if (((word & high_halves) | (((word + 0x0606060606060606u) & high_halves) >> 4)) != 0x3333333333333333u) return {};
-  // Combine digits to pairs, then the four pairs to one number, each pair times its power of 100.
-  word -= zeros;
-  word = word * 10 + (word >> 8);
-  constexpr uint64_t every_other_pair = 0x000000FF000000FFu;
-  word = (word & every_other_pair) * (uint64_t{1000000} << 32 | 100) +
-         (word >> 16 & every_other_pair) * (uint64_t{10000} << 32 | 1);
-  return static_cast<uint32_t>(word >> 32);
+// The last `count` (1 to 8) bytes of a word as digits: each has its value if it is one, and those before them are 0.
+GOLDRANK_INLINE uint64_t last_digits(uint64_t word, uint64_t count) {
+  const uint64_t bits_before = (64 - 8 * count) & 63;
+  return (word ^ 0x3030303030303030u) >> bits_before << bits_before;
+}
+
+// Returns 0 if all bytes of a word are below 10.
+GOLDRANK_INLINE uint64_t mask_non_digits(uint64_t digits) {
+  return (digits | (digits + 0x0606060606060606u)) & 0xF0F0F0F0F0F0F0F0u;
+}
+
+// Combines eight digits to pairs, the pairs to numbers of four digits, and these to one.
+GOLDRANK_INLINE uint32_t combine_digits(uint64_t digits) {
+  const uint64_t pairs = (digits * 10 + (digits >> 8)) & 0x00FF00FF00FF00FFu;
+  const uint64_t quads = pairs * 100 + (pairs >> 16);
+  return static_cast<uint32_t>(quads & 0xFFFF) * 10000 + static_cast<uint32_t>(quads >> 32 & 0xFFFF);
 }
 
 // The whole number in the last `count` bytes (1 to 8) before `end`, if all of them are digits. Always reads the eight
 // bytes before `end`.
 GOLDRANK_INLINE std::optional<uint32_t> parse_last_digits(const char* end, std::ptrdiff_t count) {
 #if defined(GOLDRANK_LITTLE_ENDIAN)
-  return combine_digits(load<uint64_t>(end - 8), count);
+  const uint64_t digits = last_digits(load<uint64_t>(end - 8), static_cast<uint64_t>(count));
+  if (mask_non_digits(digits) != 0) return {};
+  return combine_digits(digits);
 #else
   static_cast<void>(end), static_cast<void>(count);
   return {};
@@ -74,45 +75,68 @@ GOLDRANK_INLINE std::optional<uint32_t> parse_last_digits(const char* end, std::
 // The largest whole number up to which every whole number is a double.
 constexpr uint64_t kExactWhole = uint64_t{1} << 53;
 
-// The bytes up to the end of a number that `parse_plain_decimal` may read.
-constexpr std::ptrdiff_t kBytesOfDecimal = 9;
+// The bytes of a number that is written as most scores are: at most twelve, without exponent, with one to eight digits
+// after the point. The last eight digits are parsed without branches, so that a loop over many numbers is compiled to
+// vector instructions.
+struct PlainDecimal {
+  // The bytes up to the end of a number that must be readable.
+  static constexpr std::ptrdiff_t kBytes = 9;
 
-// Parses a decimal with one to eight digits after the point and no exponent, as nearly all scores are; returns false for
-// any other.
-GOLDRANK_INLINE bool parse_plain_decimal(string_view token, double& value) {
-#if defined(GOLDRANK_LITTLE_ENDIAN)
-  static constexpr double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
-  const char* at = token.data();
-  const char* const end = at + token.size();
-  const bool negative = *at == '-';
-  at += negative;
-  std::ptrdiff_t digits = end - at - 1;
-  // Bounds the digits, so that the number fits into 64 bits.
-  if (FLT_EVAL_METHOD != 0 || digits < 2 || digits > 17) return false;
-  // The last nine bytes are eight digits and the point, which is found by its lowest flag and left out.
-  const uint64_t first = load<uint64_t>(end - 9), last = load<uint64_t>(end - 8);
-  const uint64_t is_other = first ^ 0x2E2E2E2E2E2E2E2Eu;
-  const uint64_t flags = (is_other - 0x0101010101010101u) & ~is_other & 0x8080808080808080u;
-  if (flags == 0) return false;
-  const int before = lowest_bit(flags) / 8, places = 8 - before;
-  if (places >= digits) return false;
-  uint64_t mantissa = 0;
-  for (; digits > 8; --digits, ++at) {
-    if (!is_digit(*at)) return false;
-    mantissa = mantissa * 10 + static_cast<unsigned>(*at - '0');
+  PlainDecimal() = default;
+  GOLDRANK_INLINE explicit PlainDecimal(string_view token)
+      : first(load<uint64_t>(token.data() + token.size() - 9)),
+        last(load<uint64_t>(token.data() + token.size() - 8)),
+        size(token.size()),
+        sign(static_cast<unsigned char>(token.front())) {
+    if (size < 10 || size > kLongest) return;
+    const char* const end = token.data() + size - 9;
+    for (const char* at = token.data() + (sign == '-'); at != end; ++at) {
+      lead = is_digit(*at) ? lead * 10 + static_cast<unsigned>(*at - '0') : kNoNumber;
+    }
   }
-  const uint64_t is_before = (uint64_t{1} << 8 * before) - 1;
-  const auto rest = combine_digits((first & is_before) | (last & ~is_before), digits);
-  if (!rest) return false;
-  mantissa = mantissa * 100000000 + *rest;
-  if (mantissa > kExactWhole) return false;
-  const double magnitude = static_cast<double>(static_cast<int64_t>(mantissa)) / powers[places];
-  value = negative ? -magnitude : magnitude;
-  return true;
-#else
-  static_cast<void>(token), static_cast<void>(value);
-  return false;
+
+  // Returns NaN for a number that is written in another way.
+  GOLDRANK_INLINE double value() const {
+    constexpr uint64_t each = 0x0101010101010101u;
+    static constexpr double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+#if !defined(GOLDRANK_LITTLE_ENDIAN)
+    return nan;
 #endif
+    // The quotient must be rounded once.
+    if (FLT_EVAL_METHOD != 0) return nan;
+    const uint64_t negative = sign == '-', count = size - 1 - negative;
+    // The last nine bytes are eight digits and the point, which is found by its lowest flag and left out.
+    const uint64_t is_other = first ^ '.' * each;
+    const uint64_t flags = (is_other - each) & ~is_other & 0x80 * each;
+    const uint64_t is_before = ((flags & (0 - flags)) >> 7) - 1;
+    const uint64_t places = 8 - ((is_before & each) * each >> 56);
+    const uint64_t digits = last_digits((first & is_before) | (last & ~is_before), count < 8 ? count : 8);
+    // Exact up to the quotient.
+    const double mantissa = static_cast<double>(static_cast<int32_t>(lead)) * 1e8 +
+                            static_cast<double>(static_cast<int32_t>(combine_digits(digits)));
+    const double magnitude = mantissa / powers[places];
+    // A difference is below 0 if there are no places, no digit before them, too many bytes, or other bytes than digits.
+    const uint64_t is_outside =
+        ((places - 1) | (count - 1 - places) | (kLongest - size) | (kNoNumber - 1 - lead)) >> 63;
+    const uint64_t is_nan = (is_outside | mask_non_digits(digits)) != 0;
+    const uint64_t bits = load<uint64_t>(reinterpret_cast<const char*>(&magnitude)) | negative << 63 | (0 - is_nan);
+    return load<double>(reinterpret_cast<const char*>(&bits));
+  }
+
+  static constexpr uint64_t kLongest = 12, kNoNumber = 1000;
+
+  // The last nine bytes without the last and without the first, the size, the byte that may be a minus, and the number
+  // that the digits before the last nine bytes are.
+  uint64_t first, last, size, sign, lead = 0;
+};
+
+// Parses a plain decimal, and returns false for any other token.
+inline bool parse_plain_decimal(string_view token, double& value) {
+  // A token of the fourth column may have too few bytes before it if it is shorter than a plain decimal.
+  if (token.size() < 3) return false;
+  value = PlainDecimal(token).value();
+  return !std::isnan(value);
 }
 
 // Parses a token of the fourth column or a later one: at least six bytes of the line and the decimal point stand before

@@ -30,7 +30,7 @@ class NumberReader {
   double read(string_view token) {
     expect(!token.empty());
     double value;
-    if (token.data() + token.size() - data_.data() < kBytesOfDecimal) {
+    if (token.data() + token.size() - data_.data() < PlainDecimal::kBytes) {
       const std::string padded = std::string(8, ' ').append(token);
       expect(parse_number(string_view(padded).substr(8), value, gil_) == NumberKind::finite);
       return value;
@@ -319,12 +319,7 @@ PyObject* has_repeated_items(PyObject* tuple) {
   std::vector<string_view> items;
   std::vector<uint32_t> hashes;
   for (Py_ssize_t query = 0; query < queries; ++query) {
-    items.clear();
-    hashes.clear();
-    for (int64_t row = packed.start(query); row < packed.start(query + 1); ++row) {
-      items.push_back(packed[row]);
-      hashes.push_back(hash_of(packed[row]));
-    }
+    packed.hash_query(query, items, hashes);
     if (table.fill(items.data(), hashes.data(), items.size()) != kNotFound) Py_RETURN_TRUE;
   }
   Py_RETURN_FALSE;

@@ -29,6 +29,13 @@ inline void keep_earlier(std::optional<LineFault>& earliest, const LineFault& ot
   if (!earliest || other.at < earliest->at) earliest = other;
 }
 
+// The fault of a number that is not finite, at the beginning of its line.
+inline LineFault number_fault(NumberKind kind, string_view token, const char* begin) {
+  const char* line = token.data();
+  while (line != begin && line[-1] != '\n') --line;
+  return {line, kind == NumberKind::malformed ? FaultKind::number : FaultKind::nonfinite, token};
+}
+
 [[noreturn]] inline void raise_line_fault(string_view data, const LineFault& fault, Py_ssize_t expected_columns) {
   const auto line = static_cast<Py_ssize_t>(1 + std::count(data.data(), fault.at, '\n'));
   const auto text = [](string_view bytes) {
@@ -81,8 +88,7 @@ struct Fields {
 };
 
 struct Row {
-  string_view query, item, rank;
-  double value;
+  string_view query, item, rank, value;
 };
 
 // Splits any line and moves `at` to the next; a blank line has no fields.
@@ -120,6 +126,7 @@ class LineReader {
       if (!split_regular(fields)) {
         fields = split_line(line_, end_, shape_.value_column);
         index_.skip_to(line_);
+        are_others_plain_ &= is_plain(between(line, line_));
         if (fields.count == 0) continue;
       }
       if (fields.count != shape_.width) {
@@ -131,17 +138,7 @@ class LineReader {
         }
         ++long_lines_;
       }
-      if (!parse_plain_decimal(fields.value, row.value)) {
-        // Not row.value: the compiler keeps the row in registers only if no other function knows its address.
-        double value;
-        const NumberKind number = parse_number(fields.value, value, gil_);
-        if (number == NumberKind::malformed) return stop({line, FaultKind::number, fields.value});
-        if (number == NumberKind::nonfinite) return stop({line, FaultKind::nonfinite, fields.value});
-        row.value = value;
-      }
-      row.query = fields.query;
-      row.item = fields.item;
-      row.rank = fields.rank;
+      row = {fields.query, fields.item, fields.rank, fields.value};
       return true;
     }
     return false;
@@ -150,6 +147,8 @@ class LineReader {
   const std::optional<LineFault>& fault() const { return fault_; }
   // How many lines have text after the tag.
   Py_ssize_t long_lines() const { return long_lines_; }
+  // Whether all bytes of the lines so far are ASCII and none is NUL.
+  bool is_plain_text() const { return index_.is_plain() && are_others_plain_; }
 
  private:
   bool stop(const LineFault& fault) {
@@ -196,6 +195,8 @@ class LineReader {
   WhiteSpaceIndex index_;
   std::optional<LineFault> fault_;
   Py_ssize_t long_lines_ = 0;
+  // Of the lines that the index does not split.
+  bool are_others_plain_ = true;
 };
 
 }  // namespace goldrank

@@ -18,6 +18,14 @@ class ColumnParser {
     LineReader<TableShape> reader(data_, shape_, gil);
     string_view query;
     for (Row row; reader.next(row);) {
+      double value;
+      if (!parse_plain_decimal(row.value, value)) {
+        const NumberKind kind = parse_number(row.value, value, gil);
+        if (kind != NumberKind::finite) {
+          fault_ = number_fault(kind, row.value, data_.data());
+          break;
+        }
+      }
       const bool is_new = !equal(row.query, query);
       if ((is_new && !is_utf8(row.query)) || !is_utf8(row.item)) {
         fault_ = LineFault{row.query.data(), FaultKind::encoding};
@@ -28,7 +36,7 @@ class ColumnParser {
         query = row.query;
       }
       rows_.items.push_back(row.item);
-      rows_.values.push_back(row.value);
+      rows_.values.push_back(value);
       if (shape_.has_rank()) rows_.ranks.push_back(parse_rank(row.rank, data_.data(), gil));
     }
     if (reader.fault()) fault_ = reader.fault();

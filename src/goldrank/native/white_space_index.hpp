@@ -51,10 +51,11 @@ GOLDRANK_INLINE uint64_t mask_white_space(const char* at) {
   return mask;
 }
 
-// The positions of white space in some blocks of text, and whether two of them are neighbours.
+// The positions of white space in some blocks of text, whether two of them are neighbours, and whether all bytes are
+// ASCII and none is NUL.
 struct IndexedBlocks {
   uint16_t* end;
-  bool has_neighbours;
+  bool has_neighbours, is_plain;
 };
 
 // Collects which positions are neighbours; the text before the first block ends with white space.
@@ -79,7 +80,7 @@ inline IndexedBlocks index_blocks(const char* text, size_t blocks, uint16_t* nex
     neighbours.add(mask);
     next = append_positions(mask, first, next);
   }
-  return {next, neighbours.pairs != 0};
+  return {next, neighbours.pairs != 0, is_plain({text, blocks * kBlockBytes})};
 }
 
 #if defined(GOLDRANK_WIDE_INDEX)
@@ -91,6 +92,8 @@ inline IndexedBlocks index_blocks(const char* text, size_t blocks, uint16_t* nex
 __attribute__((target("avx2,bmi"))) inline IndexedBlocks index_blocks_avx2(const char* text, size_t blocks,
                                                                            uint16_t* next) {
   const __m256i table = _mm256_setr_epi8(GOLDRANK_WHITE_SPACE, GOLDRANK_WHITE_SPACE);
+  // As signed numbers, all bytes of ASCII text without NUL are above 0.
+  __m256i least = _mm256_set1_epi8(1);
   Neighbours neighbours;
   for (size_t first = 0; first < blocks * kBlockBytes; first += kBlockBytes) {
     uint64_t mask = 0;
@@ -98,11 +101,13 @@ __attribute__((target("avx2,bmi"))) inline IndexedBlocks index_blocks_avx2(const
       const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + first + 32 * half));
       const __m256i is_white = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes);
       mask |= uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(is_white))} << (32 * half);
+      least = _mm256_min_epi8(least, bytes);
     }
     neighbours.add(mask);
     next = append_positions(mask, first, next);
   }
-  return {next, neighbours.pairs != 0};
+  const bool is_plain = _mm256_movemask_epi8(_mm256_cmpgt_epi8(least, _mm256_setzero_si256())) == -1;
+  return {next, neighbours.pairs != 0, is_plain};
 }
 
 // Compresses the numbers 0 to 63 by the mask instead of a loop over its bits.
@@ -114,11 +119,13 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,popcnt"))) inline Indexe
       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
       44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
   const __m512i all = _mm512_load_si512(numbers);
+  __m512i least = _mm512_set1_epi8(1);
   Neighbours neighbours;
   for (size_t first = 0; first < blocks * kBlockBytes; first += kBlockBytes) {
     const __m512i bytes = _mm512_loadu_si512(text + first);
     const uint64_t mask = _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(table, bytes), bytes);
     neighbours.add(mask);
+    least = _mm512_min_epi8(least, bytes);
     const __m512i positions = _mm512_maskz_compress_epi8(mask, all);
     const __m512i start = _mm512_set1_epi16(static_cast<int16_t>(first));
     const __m512i low = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(positions));
@@ -130,7 +137,8 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,popcnt"))) inline Indexe
     }
     next += count;
   }
-  return {next, neighbours.pairs != 0};
+  const bool is_plain = _mm512_cmpgt_epi8_mask(least, _mm512_setzero_si512()) == ~uint64_t{0};
+  return {next, neighbours.pairs != 0, is_plain};
 }
 
 #undef GOLDRANK_WHITE_SPACE
@@ -166,6 +174,8 @@ class WhiteSpaceIndex {
   const uint16_t* end() const { return last_; }
   // Whether any position of the part follows immediately on another or on the line end before the part.
   bool has_neighbours() const { return has_neighbours_; }
+  // Whether all bytes of all parts so far are ASCII and none is NUL.
+  bool is_plain() const { return is_plain_; }
 
   void skip(std::ptrdiff_t count) { next_ += count; }
   void skip_to(const char* line) {
@@ -176,17 +186,20 @@ class WhiteSpaceIndex {
   bool fill(const char* line, const char* end) {
     static const IndexBlocks index = choose_index_blocks();
     const size_t blocks = std::min(static_cast<size_t>(end - line), kPartBytes) / kBlockBytes;
+    // The next part arrives from memory while the lines of this one are split.
+    for (size_t byte = kPartBytes; byte < 2 * kPartBytes; byte += kBlockBytes) prefetch(line + byte);
     const IndexedBlocks indexed = index(line, blocks, positions_);
     text_ = line;
     next_ = positions_;
     last_ = indexed.end;
     has_neighbours_ = indexed.has_neighbours;
+    is_plain_ &= indexed.is_plain;
     return blocks > 0;
   }
 
   const char* text_ = nullptr;
   const uint16_t *next_ = nullptr, *last_ = nullptr;
-  bool has_neighbours_ = false;
+  bool has_neighbours_ = false, is_plain_ = true;
   // A whole register is stored behind the last position.
   uint16_t positions_[kPartBytes + kBlockBytes];
 };

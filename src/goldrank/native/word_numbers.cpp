@@ -1,5 +1,5 @@
-// The module _word_numbers: splits texts into words and numbers the words.
-// fallback/word_numbers.py does the same with a regular expression and documents the arguments and results.
+// The module _word_numbers: splits texts into words, or into the pieces that a tokenizer never joins, and numbers them.
+// fallback/word_numbers.py does the same in Python and documents the arguments and results.
 
 #include <array>
 #include <string>
@@ -44,19 +44,34 @@ void append_utf8(std::string& bytes, Py_UCS4 point) {
 
 class WordNumbers {
  public:
-  explicit WordNumbers(size_t least) : least_(least) {}
-
-  void add_text(PyObject* text) {
-    if (!PyUnicode_Check(text)) raise(PyExc_TypeError, "a text is not a string");
-    const size_t before = numbers_.size();
+  // Adds the runs of at least so many letters and digits of a text.
+  void add_words(PyObject* text, size_t least) {
     if (PyUnicode_IS_ASCII(text)) {
-      add_ascii(PyUnicode_1BYTE_DATA(text), static_cast<size_t>(PyUnicode_GET_LENGTH(text)));
+      add_ascii(PyUnicode_1BYTE_DATA(text), static_cast<size_t>(PyUnicode_GET_LENGTH(text)), least);
     } else {
       auto* const type = reinterpret_cast<PyObject*>(&PyUnicode_Type);
       const Reference lower = owned(PyObject_CallMethod(type, "lower", "O", text));
-      add_lower(lower.get());
+      add_lower(lower.get(), least);
     }
-    lengths_.push_back(static_cast<int64_t>(numbers_.size() - before));
+  }
+
+  // Adds the pieces of a text between bytes that are not joined.
+  void add_pieces(PyObject* text, const char* joined) {
+    const Reference encoded = owned(PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass"));
+    const char* const bytes = PyBytes_AS_STRING(encoded.get());
+    const auto size = static_cast<size_t>(PyBytes_GET_SIZE(encoded.get()));
+    const auto value = [&](size_t at) { return size_t{static_cast<unsigned char>(bytes[at])}; };
+    size_t start = 0;
+    for (size_t end = 1; end <= size; ++end) {
+      if (end < size && joined[256 * value(end - 1) + value(end)] != 0) continue;
+      add_word({bytes + start, end - start});
+      start = end;
+    }
+  }
+
+  void end_text() {
+    lengths_.push_back(static_cast<int64_t>(numbers_.size() - counted_));
+    counted_ = numbers_.size();
   }
 
   PyObject* results() const {
@@ -78,19 +93,19 @@ class WordNumbers {
     return owned(PyByteArray_FromStringAndSize(bytes, static_cast<Py_ssize_t>(values.size() * sizeof(Number))));
   }
 
-  void add_ascii(const Py_UCS1* text, size_t size) {
+  void add_ascii(const Py_UCS1* text, size_t size, size_t least) {
     buffer_.resize(size);
     size_t start = 0;
     for (size_t at = 0; at < size; ++at) {
       buffer_[at] = kAsciiWords[text[at]];
       if (buffer_[at] != 0) continue;
-      if (at - start >= least_) add_word({buffer_.data() + start, at - start});
+      if (at - start >= least) add_word({buffer_.data() + start, at - start});
       start = at + 1;
     }
-    if (size - start >= least_ && size > start) add_word({buffer_.data() + start, size - start});
+    if (size - start >= least && size > start) add_word({buffer_.data() + start, size - start});
   }
 
-  void add_lower(PyObject* text) {
+  void add_lower(PyObject* text, size_t least) {
     const auto kind = PyUnicode_KIND(text);
     const void* const data = PyUnicode_DATA(text);
     const Py_ssize_t size = PyUnicode_GET_LENGTH(text);
@@ -103,7 +118,7 @@ class WordNumbers {
         append_utf8(buffer_, point);
         ++points;
       } else if (points > 0) {
-        if (points >= least_) add_word(buffer_);
+        if (points >= least) add_word(buffer_);
         points = 0;
         buffer_.clear();
       }
@@ -118,30 +133,49 @@ class WordNumbers {
     numbers_.push_back(static_cast<int32_t>(number));
   }
 
-  const size_t least_;
   IdNumbers table_;
   // The bytes that the table refers to, which stay where they are.
   std::deque<std::string> words_;
   std::vector<int32_t> numbers_;
   std::vector<int64_t> lengths_;
+  // The numbers of the texts that have ended.
+  size_t counted_ = 0;
   std::string buffer_;
 };
+
+// Numbers what `add` adds of each text.
+template <class Add>
+PyObject* number_texts(PyObject* texts, Add add) {
+  WordNumbers words;
+  for (Py_ssize_t row = 0; row < PyList_GET_SIZE(texts); ++row) {
+    PyObject* const text = PyList_GET_ITEM(texts, row);
+    if (!PyUnicode_Check(text)) raise(PyExc_TypeError, "a text is not a string");
+    add(words, text);
+    words.end_text();
+    if (row % 4096 == 0 && PyErr_CheckSignals() != 0) throw PythonError{};
+  }
+  return words.results();
+}
 
 PyObject* number_words(PyObject* arguments) {
   PyObject* texts;
   int least;
   parse_arguments(arguments, "O!i:number_words", &PyList_Type, &texts, &least);
   if (least < 1) raise_value_error("least must be at least 1");
-  WordNumbers words(static_cast<size_t>(least));
-  for (Py_ssize_t row = 0; row < PyList_GET_SIZE(texts); ++row) {
-    words.add_text(PyList_GET_ITEM(texts, row));
-    if (row % 4096 == 0 && PyErr_CheckSignals() != 0) throw PythonError{};
-  }
-  return words.results();
+  return number_texts(texts, [=](auto& words, auto* text) { words.add_words(text, static_cast<size_t>(least)); });
+}
+
+PyObject* number_pieces(PyObject* arguments) {
+  PyObject *texts, *table;
+  parse_arguments(arguments, "O!S:number_pieces", &PyList_Type, &texts, &table);
+  if (PyBytes_GET_SIZE(table) != 256 * 256) raise_value_error("joined must have 256 * 256 bytes");
+  const char* const joined = PyBytes_AS_STRING(table);
+  return number_texts(texts, [=](auto& words, auto* text) { words.add_pieces(text, joined); });
 }
 
 PyMethodDef methods[] = {
     method<number_words>("number_words", "See fallback.word_numbers.number_words."),
+    method<number_pieces>("number_pieces", "See fallback.word_numbers.number_pieces."),
     {},
 };
 

@@ -21,7 +21,16 @@ from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder, write_atomically
 from goldrank.io.private_files import make_private_folder
 from goldrank.progress import Progress
-from goldrank.vectors.shards import SET_ASIDE_NAME, SHARD_NAME, TEMPORARY_NAME, Floats, Hashes, ShardFolder, texts_in
+from goldrank.vectors.shards import (
+    SET_ASIDE_NAME,
+    SHARD_NAME,
+    TEMPORARY_NAME,
+    Floats,
+    Hashes,
+    ShardFolder,
+    as_keys,
+    texts_in,
+)
 
 _MANIFEST = "manifest.json"
 _UNFINISHED = "unfinished"
@@ -160,7 +169,7 @@ class EmbeddingCache:
         if held.all():
             return np.empty((0, 0), np.float32) if vectors is None else vectors
         missing = np.flatnonzero(~held)
-        _, first, which = np.unique(hashes[missing], axis=0, return_index=True, return_inverse=True)
+        _, first, which = np.unique(as_keys(hashes[missing]), return_index=True, return_inverse=True)
         firsts, started = missing[first], time.perf_counter()
         for rows, new in self._batches(encoder, texts, side, firsts):
             if hasattr(new, "tocsr"):
@@ -175,7 +184,9 @@ class EmbeddingCache:
             place.record_seconds(time.perf_counter() - started, len(firsts), None if held.any() else hashes)
         self._tidy(shards)
         assert vectors is not None
-        vectors[missing] = vectors[firsts[which.ravel()]]
+        equal = firsts[which]
+        repeated = equal != missing
+        vectors[missing[repeated]] = vectors[equal[repeated]]
         return vectors
 
     def _refresh(

@@ -57,6 +57,11 @@ def _words(dimension: int) -> int:
     return (dimension + 1) // 2
 
 
+def as_keys(hashes: Hashes) -> NDArray[np.void]:
+    """Return each hash as one value of 16 bytes, because numpy compares these faster than rows."""
+    return np.ascontiguousarray(hashes).view("V16").ravel()
+
+
 def _sums(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     sums: NDArray[np.uint64] = rows.sum(axis=1, dtype=np.uint64)
     return sums
@@ -280,7 +285,7 @@ class ShardFolder:
         sums = np.concatenate([shard.sums for shard in small])
         # Two processes may have encoded the same text; one of its vectors is enough.
         is_first = np.zeros(len(hashes), np.bool_)
-        is_first[np.unique(hashes, axis=0, return_index=True)[1]] = True
+        is_first[np.unique(as_keys(hashes), return_index=True)[1]] = True
         parts = np.split(is_first, np.cumsum([len(shard.hashes) for shard in small])[:-1])
         rows = (some for shard, part in zip(small, parts, strict=True) for _, some in shard.read(np.flatnonzero(part)))
         try:

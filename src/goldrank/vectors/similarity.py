@@ -19,6 +19,8 @@ Vectors = Any
 
 _BLOCK_ELEMENTS = 2**20
 """The most elements of a temporary array."""
+_NORMALISED_ELEMENTS = 2**17
+"""So many are normalised at once, because their float64 copies fit into the cache of a core."""
 
 
 @dataclass(frozen=True)
@@ -223,9 +225,13 @@ def normalised(rows: Vectors) -> Vectors:
     """
     if not isinstance(rows, np.ndarray):
         return _normalised_sparse(rows)
-    wide = _scaled(rows)
-    wide /= _divisors(wide)[:, None]
-    return wide.astype(rows.dtype, copy=False)
+    units = np.empty(rows.shape, rows.dtype)
+    step = max(1, _NORMALISED_ELEMENTS // max(1, rows.shape[1]))
+    for start in range(0, len(rows), step):
+        wide = _scaled(rows[start : start + step])
+        wide /= _divisors(wide)[:, None]
+        units[start : start + step] = wide
+    return units
 
 
 def normalising_divisors(rows: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -131,6 +130,8 @@ def _json_or_jsonl(data: bytes) -> str:
         return "json"
     if first[1].rstrip().endswith("}") and second[1].lstrip().startswith("{"):
         return "jsonl"
+    import json
+
     try:
         json.loads(first[1])
     except (ValueError, RecursionError):

@@ -14,11 +14,12 @@ from goldrank.errors import InputError, MissingExtraError, reason_of
 from goldrank.io.column_names import describe_found, find_columns
 from goldrank.io.columns import VALUE_WORD, Columns, TableKind, expand_subtopics, refuse_empty_queries, row_queries
 from goldrank.io.compression import over_limit, size_limit
+from goldrank.io.memory_mapping import MappedFile
 from goldrank.io.packed import PackedRun
 from goldrank.io.tables import columns_from_arrow, pack_arrow
 
 
-def load(data: bytes, kind: TableKind, name: str, format: str = "parquet") -> Columns:
+def load(data: bytes | MappedFile, kind: TableKind, name: str, format: str = "parquet") -> Columns:
     """Read the query, item and value columns; messages number rows from 1."""
     pyarrow, parquet = load_pyarrow()
     with parquet_faults(name):
@@ -32,7 +33,7 @@ def load(data: bytes, kind: TableKind, name: str, format: str = "parquet") -> Co
     return replace(columns, reading=describe_found(name, names, kind, positions))
 
 
-def pack(data: bytes, name: str, format: str = "parquet") -> PackedRun | None:
+def pack(data: bytes | MappedFile, name: str, format: str = "parquet") -> PackedRun | None:
     """Read a run with ids as text and offsets; return None for a file that `load` has to read row by row."""
     pyarrow, parquet = load_pyarrow()
     try:
@@ -41,16 +42,16 @@ def pack(data: bytes, name: str, format: str = "parquet") -> PackedRun | None:
         chosen = [names[at] for at in positions]
         file = parquet.ParquetFile(pyarrow.BufferReader(data), read_dictionary=chosen[:1])
         _refuse_large(file.metadata, len(data), name)
-        # One column after the other: the buffers from which one is decoded and joined are freed before the next.
-        cells = [_single_chunk(file.read(columns=[column], use_threads=False).column(column)) for column in chosen]
-        packed = pack_arrow(pyarrow.table(cells, names=chosen), name)
+        # One column after the other, so that the buffers of one are freed before the next is decoded.
+        columns = (_single_chunk(file.read(columns=[column], use_threads=False).column(0)) for column in chosen)
+        packed = pack_arrow(columns, name)
     except (InputError, pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError):
         return None  # `load` reports what is wrong
-    return None if packed is None else replace(packed, reading=describe_found(name, names, "run", positions))
+    return replace(packed, reading=describe_found(name, names, "run", positions))
 
 
 def _single_chunk(column: Any) -> Any:
-    return column if column.num_chunks == 1 else column.combine_chunks()
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def parquet_table(data: bytes, name: str) -> Any:

@@ -36,6 +36,8 @@ class RunTotals(NamedTuple):
     rank_like: int
     long_lines: int
     """Lines of a TREC run with text after the tag."""
+    special_text: int = 0
+    """1 if a TREC run has a byte that is NUL or not ASCII, else 0."""
 
 
 def count_trec_hits(
@@ -86,7 +88,9 @@ def count_trec_hits(
         ranks.setdefault(query, []).append(rank)
         long_lines += is_long
     totals = _count(rankings, queries, gold_starts, items, float32, drop_self, counts, depth)
-    return RunTotals(*totals, *_sum_orders(rankings, ranks, float32), long_lines)
+    text = bytes(data)
+    is_special = int(not text.isascii() or b"\0" in text)
+    return RunTotals(*totals, *_sum_orders(rankings, ranks, float32), long_lines, is_special)
 
 
 def count_mapping_hits(
@@ -152,7 +156,7 @@ def count_column_hits(
 def count_packed_hits(
     queries: Sequence[str],
     starts: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    offsets: NDArray[np.int64] | NDArray[np.int32],
     text: bytes | memoryview,
     values: NDArray[np.float64],
     gold_queries: Sequence[str],
@@ -175,7 +179,7 @@ def count_packed_hits(
     )
 
 
-def unpacked(offsets: NDArray[np.int64], text: bytes | memoryview) -> list[str]:
+def unpacked(offsets: NDArray[np.int64] | NDArray[np.int32], text: bytes | memoryview) -> list[str]:
     """Return the strings of a text with the offset of each.
 
     >>> unpacked(np.array([0, 1, 3]), b"abc")

@@ -56,7 +56,7 @@ def pack_json(data: bytes, /) -> Packed | None:
 
 
 def has_repeated_items(
-    queries: int, starts: NDArray[np.int64], offsets: NDArray[np.int64], text: bytes | memoryview, /
+    queries: int, starts: NDArray[np.int64], offsets: NDArray[np.int64] | NDArray[np.int32], text: bytes | memoryview, /
 ) -> bool:
     """Return True if one of *queries* lists an item twice; the other arguments are those of `count_packed_hits`."""
     items = unpacked(offsets, text)
