@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from goldrank.engines.ray_cluster import answers
+from goldrank.engines.ray_cluster import accepts_connections
 from vector_servers import free_port
 
 # Not 127.0.0.1, which Ray replaces by the address of the machine in its network.
@@ -110,7 +110,8 @@ class Nodes:
         """Until it serves clients too, which it does last."""
         self.head.wait()
         wait_until(
-            lambda: answers(f"{HOST}:{self.client_port}"), lambda: f"nothing serves clients at {self.client_address}"
+            lambda: accepts_connections(f"{HOST}:{self.client_port}"),
+            lambda: f"nothing serves clients at {self.client_address}",
         )
 
     def add_worker(self, *options: str) -> None:

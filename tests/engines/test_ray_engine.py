@@ -369,7 +369,7 @@ def test_an_address_where_nothing_is_or_something_else_is_refused(scheme, monkey
     port = free_port()
     with pytest.raises(InputError, match=rf"^no Ray cluster answers at 127.0.0.1:{port}; start one"):
         open_engine(f"{scheme}127.0.0.1:{port}")
-    monkeypatch.setattr(joining, "_JOINING", 4.0)
+    monkeypatch.setattr(joining, "_JOIN_TIMEOUT", 4.0)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         port = mute.getsockname()[1]
         with pytest.raises(InputError, match=rf"^the Ray cluster at 127.0.0.1:{port} could not be joined"):

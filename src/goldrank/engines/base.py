@@ -8,9 +8,12 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, shorten
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -20,7 +23,7 @@ _LARGEST_PORT = 65535
 
 
 class Engine(Protocol):
-    """Runs tasks, in this process, in other processes of this machine or on a cluster."""
+    """Runs tasks in this process, in other processes of this machine or on a cluster, and is closed after its block."""
 
     name: str
     """The spec, for messages."""
@@ -60,11 +63,13 @@ class Engine(Protocol):
     def close(self) -> None:
         """Stop what the engine started; a cluster that existed before keeps running."""
 
-    def __enter__(self) -> Engine: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        self.close()
 
 
 def open_engine(spec: str) -> Engine | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
 
-from goldrank.engines.base import Result, Task
+from goldrank.engines.base import Engine, Result, Task
 from goldrank.progress import Progress
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """An Engine that runs all tasks in this process, in order.
 
     >>> list(LocalEngine().map(abs, [-1, 2], what="example", total=2))
@@ -41,11 +40,3 @@ class LocalEngine:
 
     def close(self) -> None:
         """Do nothing: there is nothing to stop."""
-
-    def __enter__(self) -> LocalEngine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

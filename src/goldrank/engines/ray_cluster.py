@@ -1,7 +1,7 @@
-"""The client side of a Ray cluster: starts the driver process, exchanges messages with it and watches the head node.
+"""The client side of a Ray cluster: start the driver process, exchange messages with it, and monitor the head node.
 
-The process that talks to Ray (`ray_driver`) can be lost at any time, with the cluster or alone; this side only ever
-waits for a message or for the knowledge that none will come.
+The process that talks to Ray (`ray_driver`) can be lost at any time, with the cluster or alone. This side therefore
+waits for a message only as long as the driver process runs and the head node accepts connections.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _QUIET = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
 }
 # With clusters of many machines off, Ray listens on the loopback interface only.
-_ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
-_GLANCE, _GLANCES = 1.0, 3
-_PATIENCE = 5.0
-_CONNECTING = 3.0
-_JOINING, _STARTING, _ENDING = 120.0, 120.0, 15.0
-_ROOM = 26
+_LOCAL_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+_POLL_SECONDS, _HEAD_CHECKS = 1.0, 3
+_HEAD_TIMEOUT = 5.0
+_CONNECT_TIMEOUT = 3.0
+_JOIN_TIMEOUT, _START_TIMEOUT, _END_TIMEOUT = 120.0, 120.0, 15.0
+_LONGEST_FOLDER = 26
 _OVER: Message = ("over", 0, None)
 
 
@@ -53,7 +53,7 @@ class ClusterSettings:
     retries: int
     """How often a task is retried after its worker or node was lost."""
     folder: str
-    """The folder of a cluster that we start; empty for an existing cluster."""
+    """The folder of a cluster that goldrank starts; empty for an existing cluster."""
 
 
 class Cluster:
@@ -61,14 +61,14 @@ class Cluster:
 
     def __init__(self, address: str, workers: int, retries: int) -> None:
         self.workers = workers
-        self._watched = "" if address in ("local", "auto") else address.removeprefix("ray://")
-        if self._watched and not answers(self._watched):
-            raise InputError(f"no Ray cluster answers at {self._watched}", remedy=self._remedy())
+        self._head_address = "" if address in ("local", "auto") else address.removeprefix("ray://")
+        if self._head_address and not accepts_connections(self._head_address):
+            raise InputError(f"no Ray cluster answers at {self._head_address}", remedy=self._remedy())
         self._folder = tempfile.mkdtemp(prefix="goldrank-", dir=_short_folder()) if address == "local" else ""
-        self._boxes: dict[int, queue.SimpleQueue[Message]] = {}
+        self._queues: dict[int, queue.SimpleQueue[Message]] = {}
         self._last_job = 0
         self._lock = threading.Lock()
-        self._silent_since: float | None = None
+        self._unreachable_since: float | None = None
         self.closed = self._over = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._socket, theirs = socket.socketpair()
@@ -86,7 +86,7 @@ class Cluster:
             )
         try:
             self._connection.send(ClusterSettings(address, workers, retries, self._folder))
-            self._begin()
+            self._wait_until_ready()
         except BaseException:
             self.close(at_once=True)
             raise
@@ -94,32 +94,32 @@ class Cluster:
     def _environment(self) -> dict[str, str]:
         environment = {**os.environ, **_QUIET}
         if self._folder:
-            environment |= {**ONE_THREAD, **_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+            environment |= {**ONE_THREAD, **_LOCAL_ONLY, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         return environment
 
-    def _begin(self) -> None:
-        box = self._boxes[0] = queue.SimpleQueue()
+    def _wait_until_ready(self) -> None:
+        messages = self._queues[0] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
         message: Message = ("again", 0, None)
         try:
             while message[0] == "again":
-                message = box.get(timeout=_STARTING if self._folder else _JOINING)
+                message = messages.get(timeout=_START_TIMEOUT if self._folder else _JOIN_TIMEOUT)
         except queue.Empty:
             message = ("refused", 0, "it does not answer as Ray does")
         finally:
-            del self._boxes[0]
+            del self._queues[0]
         kind, _, content = message
         if kind == "over":
-            kind, content = "refused", self._last_words()
+            kind, content = "refused", self._last_log_line()
         if kind == "refused" and self._folder:
             raise GoldrankError(f"a Ray cluster on this machine could not be started ({content})")
         if kind == "refused":
-            where = f"at {self._watched}" if self._watched else "of this machine"
+            where = f"at {self._head_address}" if self._head_address else "of this machine"
             raise InputError(f"the Ray cluster {where} could not be joined ({content})", remedy=self._remedy())
-        self._watched, self.workers = content
+        self._head_address, self.workers = content
         if not self.workers:
             raise InputError(
-                f"the Ray cluster at {self._watched} has no CPU to work with",
+                f"the Ray cluster at {self._head_address} has no CPU to work with",
                 remedy="join a node to it with: ray start --address=HOST:PORT",
             )
 
@@ -130,21 +130,21 @@ class Cluster:
         """Return the number of a new job."""
         with self._lock:
             self._last_job += 1
-            self._boxes[self._last_job] = queue.SimpleQueue()
+            self._queues[self._last_job] = queue.SimpleQueue()
             if self._over:
-                self._boxes[self._last_job].put(_OVER)
+                self._queues[self._last_job].put(_OVER)
             return self._last_job
 
     def end_job(self, job: int) -> None:
         """End *job* and drop its messages."""
-        del self._boxes[job]
+        del self._queues[job]
         with suppress(GoldrankError):
             self.send("end", job, None)
 
     @property
     def idle(self) -> bool:
         """Whether no job is open."""
-        return not self._boxes
+        return not self._queues
 
     def send(self, kind: str, job: int, content: Any) -> None:
         """Send a message to the driver process."""
@@ -152,20 +152,20 @@ class Cluster:
             with self._lock:
                 self._connection.send((kind, job, content))
         except OSError:
-            self._give_up()
+            self._raise_lost()
 
     def receive(self, job: int) -> tuple[str, Any]:
         """Return the next message of *job*; wait as long as the head node is reachable."""
-        box = self._boxes[job]
+        messages = self._queues[job]
         while True:
             try:
-                kind, _, content = box.get(timeout=_GLANCE)
+                kind, _, content = messages.get(timeout=_POLL_SECONDS)
             except queue.Empty:
-                self._look_after_head()
+                self._check_head()
                 continue
-            if kind == "over" or (kind == "lost" and self._is_headless()):
-                self._give_up()
-            self._silent_since = None
+            if kind == "over" or (kind == "lost" and self._is_head_lost()):
+                self._raise_lost()
+            self._unreachable_since = None
             return kind, content
 
     def _listen(self) -> None:
@@ -175,46 +175,46 @@ class Cluster:
                 message: Message = self._connection.recv()
                 if message[0] == "cpus":
                     self.workers = max(1, message[2])
-                elif box := self._boxes.get(message[1]):
-                    box.put(message)
+                elif messages := self._queues.get(message[1]):
+                    messages.put(message)
         self._connection.close()
         with self._lock:
             self._over = True
-            for box in list(self._boxes.values()):
-                box.put(_OVER)
+            for messages in list(self._queues.values()):
+                messages.put(_OVER)
 
-    def _is_headless(self) -> bool:
-        """Whether the head is gone too: what ran there may be told of as lost just before."""
-        for _ in range(_GLANCES):
-            if not answers(self._watched):
+    def _is_head_lost(self) -> bool:
+        """Return True if the head node is lost too: the loss of its tasks may be reported first."""
+        for _ in range(_HEAD_CHECKS):
+            if not accepts_connections(self._head_address):
                 return True
-            time.sleep(_GLANCE)
+            time.sleep(_POLL_SECONDS)
         return False
 
-    def _look_after_head(self) -> None:
-        if answers(self._watched):
-            self._silent_since = None
+    def _check_head(self) -> None:
+        if accepts_connections(self._head_address):
+            self._unreachable_since = None
             return
         now = time.monotonic()
-        self._silent_since = self._silent_since or now
-        if now - self._silent_since >= _PATIENCE:
-            self._give_up()
+        self._unreachable_since = self._unreachable_since or now
+        if now - self._unreachable_since >= _HEAD_TIMEOUT:
+            self._raise_lost()
 
-    def _give_up(self) -> NoReturn:
+    def _raise_lost(self) -> NoReturn:
         if self.closed:
             raise GoldrankError("the Ray cluster was left while it was in use")
         self.close(at_once=True)
-        if not answers(self._watched):
+        if not accepts_connections(self._head_address):
             raise GoldrankError(
-                f"the head node of the Ray cluster at {self._watched} is gone; "
+                f"the head node of the Ray cluster at {self._head_address} is gone; "
                 "start it again and run the same command: what is done is kept"
             )
         raise GoldrankError(
-            f"the process that talks to the Ray cluster at {self._watched} ended "
+            f"the process that talks to the Ray cluster at {self._head_address} ended "
             f"(exit code {self._process.returncode}); run the same command again: what is done is kept"
         )
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         self._log.seek(0)
         lines = [line.strip() for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
         return lines[-1][:200] if lines else f"exit code {self._process.poll()}"
@@ -224,13 +224,13 @@ class Cluster:
         if self.closed:
             return
         self.closed = True
-        # Not merely closed: while the listener reads, the other end would not notice that.
+        # While the listener reads, closing alone would not be noticed at the other end.
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         try:
-            self._process.wait(0 if at_once else _ENDING)
+            self._process.wait(0 if at_once else _END_TIMEOUT)
         except subprocess.TimeoutExpired:
-            # Its group holds all of a cluster that it started.
+            # All processes of a cluster that it started are in its group.
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._log.close()
@@ -244,16 +244,16 @@ _SAFE_PATH = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 def _short_folder() -> str:
-    """Where temporary files go, unless its path is too long for the sockets that Ray makes far below it."""
+    """Return the folder of temporary files, or /tmp if its path is too long for the sockets that Ray creates in it."""
     usual = tempfile.gettempdir()
-    return usual if len(usual) <= _ROOM or not Path("/tmp").is_dir() else "/tmp"
+    return usual if len(usual) <= _LONGEST_FOLDER or not Path("/tmp").is_dir() else "/tmp"
 
 
-def answers(address: str) -> bool:
+def accepts_connections(address: str) -> bool:
     """Return True if *address*, HOST:PORT, accepts connections."""
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECTING):
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT):
             return True
     except OSError:
         return False

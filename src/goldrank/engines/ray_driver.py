@@ -1,8 +1,8 @@
-"""The process that talks to Ray, and what it sends to the workers; run by `ray_cluster`, never imported there.
+"""The driver process, which talks to Ray, and the functions that workers run; started by `ray_cluster`.
 
-Ray ends the process that talks to it when the head of the cluster is lost, writes on its outputs, and takes over
-signals and logging. So a process of its own does the talking: it takes orders from a socket and hands results back,
-all as bytes that it need not understand, and may be ended at any time.
+Ray ends the process that talks to it when the head node is lost, writes to its standard streams, and changes signal
+handlers and logging. Therefore a separate process does this: it reads messages from a socket and sends results back,
+both as pickled bytes that it does not load, and it can be ended at any time.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from goldrank.engines.base import WorkerFailure
 from goldrank.engines.ray_cluster import ONE_THREAD, ClusterSettings, Message
 
 _STORE_BYTES = 200_000_000
-_GLANCE = 0.05
-_COUNTING = 2.0
-_ASKING = 3
-# The environment of the nodes of a cluster is not ours to set, that of our own workers is. It goes with the work, not
-# with the whole job: for that, the head asks an agent before it serves a client, again and again while that starts.
-_OURS = {"env_vars": ONE_THREAD}
+_WAIT_SECONDS = 0.05
+_COUNT_SECONDS = 2.0
+_CONNECT_ATTEMPTS = 3
+# The environment of the workers; that of the nodes of a cluster cannot be set. It is set for each task and not for the
+# whole job, because for a job the head waits for an agent to start before it serves a client.
+_WORKER_ENVIRONMENT = {"env_vars": ONE_THREAD}
 
 _loaded: dict[str, Callable[[Any], Any]] = {}
 
@@ -45,22 +45,22 @@ def main() -> None:
     try:
         try:
             _join(settings, lambda: connection.send(("again", 0, None)))
-            connection.send(("ready", 0, (_watched(settings), cpus())))
+            connection.send(("ready", 0, (_head_address(settings), cpus())))
         except Exception as error:
-            connection.send(("refused", 0, _in_a_line(error)))
+            connection.send(("refused", 0, _one_line(error)))
             return
         Driver(connection, settings.retries).serve()
     except (EOFError, OSError):
-        pass  # The other process has ended, so that there is no receiver.
+        pass  # The other process has ended.
     finally:
         ray.shutdown()
         if settings.folder:
             shutil.rmtree(settings.folder, ignore_errors=True)
 
 
-def _join(settings: ClusterSettings, tell_again: Callable[[], None]) -> None:
+def _join(settings: ClusterSettings, report_attempt: Callable[[], None]) -> None:
     if settings.address.startswith("ray://"):
-        _join_as_client(settings.address, tell_again)
+        _join_as_client(settings.address, report_attempt)
         return
     ours: dict[str, Any] = {
         "num_cpus": settings.workers,
@@ -72,19 +72,19 @@ def _join(settings: ClusterSettings, tell_again: Callable[[], None]) -> None:
     ray.init(settings.address, log_to_driver=False, configure_logging=False, **options)
 
 
-def _join_as_client(address: str, tell_again: Callable[[], None]) -> None:
-    # The head forks a process for every client, and now and then that dies at once or is waited for in vain.
-    for _ in range(_ASKING - 1):
+def _join_as_client(address: str, report_attempt: Callable[[], None]) -> None:
+    # The head forks a process for every client, which sometimes dies at once or never answers.
+    for _ in range(_CONNECT_ATTEMPTS - 1):
         try:
             ray.init(address)
         except ConnectionAbortedError:
-            tell_again()
+            report_attempt()
         else:
             return
     ray.init(address)
 
 
-def _watched(settings: ClusterSettings) -> str:
+def _head_address(settings: ClusterSettings) -> str:
     """Return an address that is reachable while the head node is alive."""
     if settings.address.startswith("ray://"):
         return settings.address.removeprefix("ray://")
@@ -96,7 +96,7 @@ def cpus() -> int:
     return int(ray.cluster_resources().get("CPU", 0))
 
 
-def _in_a_line(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     # A colon announces the traceback of the head, which says in its last line what happened.
     message = lines[-1] if lines[0].endswith(":") else lines[0]
@@ -104,11 +104,11 @@ def _in_a_line(error: BaseException) -> str:
 
 
 class Driver:
-    """Take orders, have the cluster carry them out, and send back the results."""
+    """Read messages, run their tasks on the cluster, and send back the results."""
 
     def __init__(self, connection: Connection, retries: int) -> None:
         self._connection, self._retries = connection, retries
-        self._orders: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._jobs: dict[int, TaskJob | PoolJob] = {}
         self._cpus, self._counted = cpus(), time.monotonic()
 
@@ -117,31 +117,31 @@ class Driver:
         threading.Thread(target=self._listen, daemon=True).start()
         while True:
             pending = {reference: number for number, job in self._jobs.items() for reference in job.pending}
-            for order in self._new_orders(0.0001 if pending else _COUNTING):
-                if order is None:
+            for message in self._new_messages(0.0001 if pending else _COUNT_SECONDS):
+                if message is None:
                     return
-                self._obey(*order)
+                self._handle(*message)
             if pending:
-                self._hand_over(pending)
+                self._send_results(pending)
             self._count_cpus()
 
     def _listen(self) -> None:
-        # A thread that does nothing else: were orders read only between results, both ends could wait to be read.
+        # In a separate thread: if messages were read only between results, both ends could block while they write.
         try:
             while True:
-                self._orders.put(self._connection.recv())
+                self._messages.put(self._connection.recv())
         except (EOFError, OSError):
-            self._orders.put(None)
+            self._messages.put(None)
 
-    def _new_orders(self, timeout: float) -> Iterator[Message | None]:
+    def _new_messages(self, timeout: float) -> Iterator[Message | None]:
         try:
-            yield self._orders.get(timeout=timeout)
+            yield self._messages.get(timeout=timeout)
             while True:
-                yield self._orders.get_nowait()
+                yield self._messages.get_nowait()
         except queue.Empty:
             return
 
-    def _obey(self, kind: str, number: int, content: Any) -> None:
+    def _handle(self, kind: str, number: int, content: Any) -> None:
         if kind == "work":
             self._jobs[number] = TaskJob(content, self._retries)
         elif kind == "pool":
@@ -152,8 +152,8 @@ class Driver:
         else:
             self._jobs.pop(number).end()
 
-    def _hand_over(self, pending: dict[ray.ObjectRef, int]) -> None:
-        ready, rest = ray.wait(list(pending), num_returns=1, timeout=_GLANCE)
+    def _send_results(self, pending: dict[ray.ObjectRef, int]) -> None:
+        ready, rest = ray.wait(list(pending), num_returns=1, timeout=_WAIT_SECONDS)
         if ready and rest:
             ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for reference in ready:
@@ -176,10 +176,10 @@ class Driver:
             return f"the worker died, and so did those that tried it again, {self._retries} times"
         if isinstance(error, ray.exceptions.OutOfMemoryError):
             return "the memory of the node was too small for it"
-        return _in_a_line(cause)
+        return _one_line(cause)
 
     def _count_cpus(self) -> None:
-        if time.monotonic() - self._counted < _COUNTING:
+        if time.monotonic() - self._counted < _COUNT_SECONDS:
             return
         self._counted, before = time.monotonic(), self._cpus
         self._cpus = cpus()
@@ -219,10 +219,10 @@ def failed_outcome(error: BaseException) -> bytes:
 
 
 class TaskJob:
-    """Tasks that any worker can do; Ray itself runs them again where a worker or node is lost."""
+    """Tasks that any worker can run; Ray itself retries them if a worker or node is lost."""
 
     def __init__(self, work: bytes, retries: int) -> None:
-        options = {"num_cpus": 1, "max_retries": retries, "retry_exceptions": False, "runtime_env": _OURS}
+        options = {"num_cpus": 1, "max_retries": retries, "retry_exceptions": False, "runtime_env": _WORKER_ENVIRONMENT}
         self._perform = partial(ray.remote(**options)(perform).remote, uuid.uuid4().hex, [ray.put(work)])
         self.pending: set[ray.ObjectRef] = set()
 
@@ -236,15 +236,15 @@ class TaskJob:
         return bytes(ray.get(reference))
 
     def end(self) -> None:
-        """Do nothing: tasks under way run out, unseen.
+        """Do nothing: running tasks finish, and their results are ignored.
 
-        `ray.cancel` of a task that is just being sent to its worker aborts this process. Whoever wants to be rid of the
-        tasks at once ends this process instead.
+        `ray.cancel` of a task that is being sent to its worker aborts this process. To stop the tasks at once, end this
+        process.
         """
 
 
 class PreparedWorker:
-    """An actor that prepares something expensive, such as a model, once and then does one task at a time."""
+    """An actor that prepares something expensive, such as a model, once and then runs one task at a time."""
 
     def prepare(self, make: bytes) -> bytes | None:
         """Prepare for tasks; return None, or the outcome if *make* raised an error."""
@@ -268,14 +268,14 @@ class _Task:
 class PoolJob:
     """Tasks for workers that each prepare something expensive, such as a model, once.
 
-    A worker has at most one task, and only once it is prepared: no task waits behind another one, or for a node that
-    may never come back. So this class replaces lost workers itself, instead of having Ray restart them.
+    A worker gets one task at a time, and none before it is prepared, so that no task waits behind another one or for a
+    node that does not return. Therefore this class replaces lost workers itself instead of letting Ray restart them.
     """
 
     def __init__(self, make: bytes, accelerated: bool, retries: int) -> None:
         gpus = int(ray.cluster_resources().get("GPU", 0)) if accelerated else 0
         # Without one, Ray hides the GPUs of a node.
-        options = {"num_cpus": 1, "num_gpus": 1 if gpus else 0, "runtime_env": _OURS}
+        options = {"num_cpus": 1, "num_gpus": 1 if gpus else 0, "runtime_env": _WORKER_ENVIRONMENT}
         self._start_worker = ray.remote(**options)(PreparedWorker).remote
         self._make = ray.put(make)
         self._size = max(1, gpus or cpus())
@@ -286,7 +286,7 @@ class PoolJob:
         self.pending: dict[ray.ObjectRef, tuple[Any, _Task]] = {}
 
     def add(self, task: bytes) -> None:
-        """Have *task* done as soon as a worker is free."""
+        """Run *task* as soon as a worker is free."""
         self._waiting.append(_Task(task))
         self._assign()
 
@@ -309,11 +309,11 @@ class PoolJob:
         result: bytes | None = None
         try:
             result = ray.get(reference)
-            # Even if its preparation failed: then the job ends with that outcome.
+            # Also if its preparation failed: the job then ends with that outcome.
             self._idle.append(worker)
             self._preparation.losses = 0
         except ray.exceptions.RayError as error:
-            # It may be alive and only out of reach.
+            # It may be alive but unreachable.
             ray.kill(worker)
             task.losses += 1
             if isinstance(error, ray.exceptions.RayTaskError) or task.losses > self._retries:
@@ -324,6 +324,6 @@ class PoolJob:
         return result
 
     def end(self) -> None:
-        """Kill the workers, whatever they do; a worker that is not yet started will never be."""
+        """Kill the workers; a worker that has not started yet does not start."""
         for worker in [*self._idle, *(worker for worker, _ in self.pending.values())]:
             ray.kill(worker)

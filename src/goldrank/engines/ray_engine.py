@@ -5,10 +5,9 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any, cast
 
-from goldrank.engines.base import Result, Task
+from goldrank.engines.base import Engine, Result, Task
 from goldrank.engines.ray_cluster import Cluster
 from goldrank.errors import GoldrankError
 from goldrank.progress import Progress
@@ -16,12 +15,12 @@ from goldrank.progress import Progress
 RETRIES = 20
 
 
-class RayEngine:
-    """An Engine on a Ray cluster, which it joins, or starts on this machine where *address* is ``local``.
+class RayEngine(Engine):
+    """An Engine on a Ray cluster, which it joins, or starts on this machine if *address* is ``local``.
 
-    Every part takes one CPU. Twice as many parts as there are CPUs are under way, so that none waits for its next.
-    If the caller stops waiting for results, they are abandoned by leaving the cluster; the next work joins or starts it
-    again.
+    Every task takes one CPU. Twice as many tasks as CPUs are submitted at a time, so that no CPU waits for its next
+    task. If the caller stops reading results, the engine leaves the cluster; it joins or starts it again for the next
+    work.
     """
 
     def __init__(self, name: str, address: str, *, workers: int = 0, retries: int = RETRIES) -> None:
@@ -53,26 +52,26 @@ class RayEngine:
         return cast(Iterator[Result], self._results("pool", content, map(_packed, tasks), what, total))
 
     def _results(self, kind: str, content: Any, tasks: Iterator[bytes], what: str, total: int) -> Iterator[object]:
-        under_way = 0
+        submitted = 0
         cluster = self._joined()
         job = cluster.open_job()
         try:
             cluster.send(kind, job, content)
             with Progress(what, total=total, unit="shard") as progress:
                 while True:
-                    while under_way < 2 * cluster.workers and (task := next(tasks, None)) is not None:
+                    while submitted < 2 * cluster.workers and (task := next(tasks, None)) is not None:
                         cluster.send("task", job, task)
-                        under_way += 1
-                    if not under_way:
+                        submitted += 1
+                    if not submitted:
                         return
                     outcome = cluster.receive(job)
-                    under_way -= 1
+                    submitted -= 1
                     result = _unpacked(*outcome, what)
                     progress.advance()
                     yield result
         finally:
             cluster.end_job(job)
-            if under_way and cluster.idle:
+            if submitted and cluster.idle:
                 cluster.close()
 
     def _joined(self) -> Cluster:
@@ -86,14 +85,6 @@ class RayEngine:
         """Leave the cluster; one that was started for this engine ends."""
         self._closed = True
         self._cluster.close()
-
-    def __enter__(self) -> RayEngine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _packed(value: object) -> bytes:
