@@ -1,5 +1,6 @@
 """A Chroma server: near-exact search as ours, whole loads or none, and a token that stays in the environment."""
 
+import os
 import signal
 import sys
 
@@ -146,6 +147,7 @@ def test_a_full_disk_is_said_and_nothing_is_trusted(chroma_server, small_disk, t
 def test_a_server_that_does_not_answer_is_not_waited_for_for_ever(chroma_server):  # noqa: F811
     index = build(f"chroma:{chroma_server.url}/mute(timeout=1)", ITEMS[:50])
     chroma_server.process.send_signal(signal.SIGSTOP)
+    os.waitpid(chroma_server.process.pid, os.WUNTRACED)  # until all of its threads have stopped
     try:
         with pytest.raises(GoldrankError, match=r"the server failed \(timed out\)"):
             index.top_k(QUERIES, 3)

@@ -14,12 +14,12 @@ from goldrank.index.cuda.item_store import (
     ItemChunk,
     ItemStore,
     Tensor,
-    growth,
     is_whole,
     length_of,
     times_power,
 )
 from goldrank.index.exact.counting import JudgedRows, RivalCounts
+from goldrank.index.exact.products import growth
 from goldrank.index.exact.signs import Matrix, difference_signs
 from goldrank.progress import Progress
 
@@ -31,7 +31,7 @@ except ImportError:
     torch = None
 
 # One of this many tiles is sampled for the number of undecided pairs; above this share, products of digits are faster.
-_SAMPLED = 256
+_SAMPLED = 1024
 _MANY_OPEN = 0.1
 # Judged items that are compared at once, and how many of one query share a place.
 _BLOCK_ROWS = 16384
@@ -100,7 +100,7 @@ class CountedRows:
         self._counts = torch.zeros((4, len(part)), dtype=torch.int64, device=device)
 
     def _score_gold(self, place: Tensor, at: Tensor) -> None:
-        """Each gold's score in the units of the products, with the error it may have, and in float64 as it is."""
+        """Score the gold: in the units of the products, with the bound of the error, and in float64."""
         store, operand, rows = self._store, self._operand, torch.arange(len(at), device=at.device)
         vectors = self._gold_vectors
         self._gold_scores = store.pair_scores(vectors, rows, operand.raw, self._column, squared=store.squared)
@@ -153,7 +153,7 @@ class CountedRows:
         return None
 
     def _digit_limits(self, scale: float) -> Tensor:
-        """The limits in the units of products of high digits, as `_limits` has them in those of float16 products."""
+        """Return the limits in the units of products of high digits; `_limits` are in those of float16 products."""
         unit = self._operand.digits.scale[self._place] * (scale * 2.0**-16)
         error = self._close * self._query_lengths[self._column] * self._gold_lengths
         centre, slack = torch.full_like(self._centre, torch.inf), torch.zeros_like(self._centre)
@@ -214,8 +214,9 @@ class CountedRows:
                 item[start : start + _PAIR_BATCH].long(),
                 self._row_at[place[start : start + _PAIR_BATCH].long()],
             )
-            rivals = chunk.start + some != self._gold[row]
-            self._add_pairs(chunk.rows, some[rivals], chunk.start + some[rivals], row[rivals], 1)
+            rivals = torch.nonzero(chunk.start + some != self._gold[row])[:, 0]
+            some, row = some[rivals], row[rivals]
+            self._add_pairs(chunk.rows, some, chunk.start + some, row, 1)
 
     def _add_pairs(self, vectors: Tensor, at: Tensor, number: Tensor, row: Tensor, weight: int) -> None:
         """Add, or with a *weight* of -1 take back, the outcome of items against judged items."""
@@ -249,7 +250,7 @@ class CountedRows:
         return signs
 
     def _exact_signs(self, items: Tensor, row: Tensor, differences: Tensor) -> Tensor:
-        """Equal vectors tie; sums of small whole numbers are exact as they are; the processor decides the rest."""
+        """Return exact signs: equal vectors tie, sums of small whole numbers are exact, the CPU decides the rest."""
         gold, queries = self._gold_vectors[row], self._operand.raw[self._column[row]]
         signs = torch.sign(differences).to(torch.int8)
         equal = (items == gold).all(dim=1)

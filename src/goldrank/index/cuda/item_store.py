@@ -285,11 +285,6 @@ def _free_memory(device: Any) -> int:
     return int(0.8 * torch.cuda.mem_get_info(device)[0])
 
 
-def growth(terms: int, unit: float) -> float:
-    """Return the error bound of a sum of so many terms, relative to the sum of their absolute values."""
-    return terms * unit / (1 - terms * unit)
-
-
 def length_of(rows: Tensor) -> Tensor:
     """Return an upper bound of the length of each row."""
     return 1.000001 * torch.linalg.vector_norm(rows, dim=1)

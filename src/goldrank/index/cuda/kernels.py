@@ -194,7 +194,8 @@ if triton is not None:
         right_start = right + tl.load(right_row + pair, mask=within, other=0).to(tl.int64) * right_stride
         lane = tl.arange(0, WIDTH)
         total = tl.zeros((BLOCK, WIDTH), tl.float64)
-        for start in range(0, dimension, WIDTH):
+        # Unrolled, so that the loads of several steps are under way at once; the order of the sums stays.
+        for start in tl.range(0, dimension, WIDTH, loop_unroll_factor=4):
             column = start + lane
             inside = within[:, None] & (column < dimension)[None, :]
             x = tl.load(left_start[:, None] + column[None, :], mask=inside, other=0.0).to(tl.float64)
@@ -377,8 +378,8 @@ def marked_pairs(bits: Any, pairs: Pairs, first: int = 0, refine: Refine | None 
 def _marked_words(bits: Any, pairs: Pairs) -> int:
     """Write the non-zero words into the buffers, as far as there is room, and return their number."""
     pairs.total.zero_()
-    _words_kernel[(-(-bits.numel() // 4096),)](
-        bits, bits.numel(), pairs.at, pairs.word, pairs.total, len(pairs.item), BLOCK=4096, num_warps=8
+    _words_kernel[(-(-bits.numel() // 1024),)](
+        bits, bits.numel(), pairs.at, pairs.word, pairs.total, len(pairs.item), BLOCK=1024, num_warps=4
     )
     return int(pairs.total)
 
@@ -416,11 +417,11 @@ def pair_scores(left: Any, left_row: Any, right: Any, right_row: Any, *, squared
         return _plain_pair_scores(left, left_row, right, right_row, squared)
     scores = torch.empty(len(left_row), dtype=torch.float64, device=left.device)
     if len(left_row):
-        block = 32
+        block = 8
         # A fused multiply-add is rounded once instead of twice, which would change the bits of float64 scores.
         _pair_kernel[(-(-len(left_row) // block),)](
             left, left_row, right, right_row, scores, len(left_row), left.shape[1], left.stride(0), right.stride(0),
-            SQUARED=squared, BLOCK=block, WIDTH=LANES, num_warps=4, enable_fp_fusion=False,
+            SQUARED=squared, BLOCK=block, WIDTH=LANES, num_warps=1, enable_fp_fusion=False,
         )  # fmt: skip
     return scores
 

@@ -113,7 +113,7 @@ def rounds_of(column: Ints, queries: int, *, apart: bool) -> Iterator[tuple[Ints
 
 
 def _rounds(rows: Ints, within: Ints, nth: Ints) -> Iterator[Round]:
-    """Rows of one query block in rounds: the first gold of every query, the second, … and the long tail together."""
+    """Yield the rows of a query block in rounds: the first gold of each query, the second, …, and the tail together."""
     sizes = np.bincount(nth) if len(nth) else np.zeros(0, np.int64)
     # A round for a handful of columns costs as much overhead as a full one.
     full = int(np.count_nonzero(sizes >= max(1, sizes.max(initial=0) // 8)))

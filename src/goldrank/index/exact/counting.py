@@ -222,7 +222,7 @@ class Counter:
         return ldexp(rows.astype(np.float64), -self._item_exponent)
 
     def _score_gold(self) -> None:
-        """Each judged item's score, in the scaled units of the products, and the error it may have."""
+        """Score each judged item in the scaled units of the products, and bound the error of its score."""
         column = self._rows.column
         self._gold_scores, self._gold_errors, self._gold_lengths = (np.zeros(len(column)) for _ in range(3))
         step = 64 if not self._certify else max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
@@ -263,7 +263,7 @@ class Counter:
         return error.bound(self._query_lengths[columns], length, squared=self._squared)
 
     def _limits(self, rows: Ints, length: float) -> tuple[Matrix, Matrix]:
-        """Scores from which on an item surely stands below, or surely above, the judged items of *rows*."""
+        """Return the scores below and above which an item is certainly below or above the judged items of *rows*."""
         scores = self._gold_scores[rows]
         if not self._certify:
             return scores.astype(self._dtype), scores.astype(self._dtype)

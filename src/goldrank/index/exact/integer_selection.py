@@ -71,11 +71,10 @@ class _Best:
     counts: Ints
     floors: Ints
 
-    @property
-    def filled(self) -> Ints:
-        """The entries, with the lowest possible one where there is none."""
-        unused = np.arange(self.entries.shape[1]) >= self.counts[:, None]
-        return np.where(unused, _EMPTY, self.entries)
+    def fill(self) -> Ints:
+        """Write the lowest possible entry where there is none, and return the entries."""
+        self.entries[np.arange(self.entries.shape[1]) >= self.counts[:, None]] = _EMPTY
+        return self.entries
 
 
 def select_by_integers(
@@ -106,8 +105,9 @@ def select_by_integers(
 
     for _ in spread(look, table.starts, threads):
         pass
-    entries = np.concatenate([best.filled for best in free], axis=1)
-    entries = np.partition(entries, -depth, axis=1)[:, -depth:]
+    entries = np.concatenate([best.fill() for best in free], axis=1)
+    entries.partition(-depth, axis=1)
+    entries = entries[:, -depth:]
     empty = entries == _EMPTY
     scores = np.where(empty, -np.inf, (entries >> 32) / scales[:, None] - own[:, None])
     return Candidates(np.where(empty, -1, entries & (2**32 - 1)), scores, margins / scales)

@@ -56,7 +56,7 @@ def rounding_error(dimension: int, dtype: np.dtype[np.floating]) -> Error:
     for the type, even where the processor flushes them to zero.
     """
     kind, terms = np.finfo(dtype), dimension + 8
-    return Error(_growth(terms, float(kind.eps) / 2), terms * 2 * float(kind.tiny))
+    return Error(growth(terms, float(kind.eps) / 2), terms * 2 * float(kind.tiny))
 
 
 def tile_error(dimension: int, sum_length: int) -> Error:
@@ -75,10 +75,11 @@ def tile_error(dimension: int, sum_length: int) -> Error:
     kind, terms = np.finfo(np.float32), dimension + 8
     added = 3 * min(terms, sum_length) + -(-terms // sum_length) + 8
     lost = 2.0**-15 + 2.0**-34
-    return Error(1.016 * _growth(added, float(kind.eps) / 2) + lost, terms * 8 * float(kind.tiny))
+    return Error(1.016 * growth(added, float(kind.eps) / 2) + lost, terms * 8 * float(kind.tiny))
 
 
-def _growth(terms: int, unit: float) -> float:
+def growth(terms: int, unit: float) -> float:
+    """Return the error bound of a sum of so many terms, relative to the sum of their absolute values."""
     return terms * unit / (1 - terms * unit)
 
 
@@ -100,12 +101,12 @@ class Tiles:
 
     @staticmethod
     def for_vectors(queries: Matrix, dimension: int, *, certify: bool) -> Tiles | None:
-        """Tiles where there are any, for float32, and where a certified count makes up for their error."""
+        """Return tiles for float32 vectors on a processor that has them, if a certified count corrects their error."""
         use = HAS_TILES and certify and queries.dtype == np.float32 and len(queries) >= LEAST_QUERIES
         return Tiles(dimension) if use else None
 
     def pack(self, rows: Matrix, *, queries: bool) -> Matrix:
-        """Rows of items or of queries as the tiles take them."""
+        """Return rows of items or of queries in the layout of the tiles."""
         panels, steps = -(-len(rows) // _amx_tiles.PANEL_ROWS), -(-rows.shape[1] // _amx_tiles.STEP)
         packed = _aligned(panels, steps * _amx_tiles.PACKED_STEP)
         _amx_tiles.pack(rows, packed, queries)
@@ -213,7 +214,7 @@ class Integers:
     def limits(
         self, items: IntegerItems, queries: IntegerQueries, columns: Ints, scores: Floats, errors: Floats
     ) -> tuple[Matrix, Matrix]:
-        """Products from which on an item surely scores below or above *scores*, which may be off by *errors*."""
+        """Return the products below and above which an item certainly scores below or above *scores* ± *errors*."""
         scale = (items.scale * queries.scales)[columns]
         margin = self.margins(items, queries)[columns] + scale * errors
         # The smallest integer is left to items that are left out.

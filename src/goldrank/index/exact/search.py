@@ -86,7 +86,7 @@ class _Search:
         self._k, self._squared, self._threads = k, squared, threads
 
     def run(self, depth: int) -> list[tuple[Ints, Floats]]:
-        """Score *depth* candidates per query, and more for queries whose top k those do not settle."""
+        """Return the top k of each query: of *depth* candidates, or of more if these do not decide it."""
         results: dict[int, tuple[Ints, Floats]] = {}
         places = np.arange(len(self._rows))
         floors = np.full(len(places), -np.inf)

@@ -22,9 +22,8 @@ _FIRST, _FIRST_TIMES = 8192, 8
 _PENDING_SHARE = 2
 
 _QUERIES_AT_ONCE = 32
-MOST_QUERIES = 2**16
 
-# The columns of queries, the numbers of items and the scores of pairs.
+# The columns of queries (at most 2**16), the numbers of items and the scores of pairs.
 Found = tuple[NDArray[np.uint16], Ints, NDArray[np.floating]]
 
 
@@ -62,7 +61,7 @@ def select(
 ) -> Candidates:
     """Return the *depth* best items of each query by scores that BLAS computes with errors up to *margins*.
 
-    There are up to ``MOST_QUERIES`` queries. The score is the dot product, or minus the squared distance. The result
+    There are at most 2**16 queries. The score is the dot product, or minus the squared distance. The result
     may differ among equal scores at the floor, never above it. With *bars*, a finite score for each query, only items
     that reach it are looked for: where there are fewer than *depth*, the rest have the score -inf.
     """
@@ -119,7 +118,7 @@ class _Selection:
         self._bar = self.scores.min(axis=1)
 
     def _scores(self, items: Matrix, out: Matrix | None = None) -> Matrix:
-        """Items by queries; of a squared distance only what tells the items of a query apart."""
+        """Return scores of items by queries; of a squared distance without the part that all items of a query share."""
         scores: Matrix = np.matmul(items, self._queries.T, out=out)
         if self._squared:
             scores *= 2

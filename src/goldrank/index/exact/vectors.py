@@ -178,7 +178,10 @@ class VectorTable:
 
 
 def spread(work: Callable[[Task], Result], tasks: Iterable[Task], threads: int) -> Iterator[Result]:
-    """Yield the results of *work* on each task, in order, from a pool of threads."""
+    """Yield the results of *work* on each task, in order, from a pool of threads if there are several."""
+    if threads == 1:
+        yield from map(work, tasks)
+        return
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(work, tasks)
 

@@ -62,7 +62,7 @@ class MergedTopK:
         self._scores[queries] = np.take_along_axis(scores, order, 1)
 
     def _order(self, numbers: Ints, scores: Floats) -> Ints:
-        """By descending score and then descending id; empty places come last."""
+        """Return the order by descending score and then descending id; empty places come last."""
         names = [self._name(number) if number != _NONE else "" for number in numbers.tolist()]
         by_name = sorted(range(len(names)), key=names.__getitem__, reverse=True)
         return np.array(by_name, np.int64)[np.argsort(-scores[by_name], kind="stable")]

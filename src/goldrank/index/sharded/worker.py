@@ -43,7 +43,7 @@ class Preparation:
     """The digest of that file, so that another one of the same name is not mistaken for it."""
 
     def transformed(self, rows: Matrix) -> Matrix:
-        """Whole row groups, transformed."""
+        """Return whole row groups with the transform applied."""
         if self.transform is None:
             return rows
         # One thread, as the result may differ in the last bit with the number of threads.
