@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from math import inf
 from pathlib import Path
@@ -30,6 +32,25 @@ def job_cpu(module: str, job: str, *arguments: str, repeat: int = 1) -> dict[str
         if wall < inf:
             best["result:wall"] = wall
     return best
+
+
+def warm_up(seconds: float = 0.5) -> None:
+    """Keep all cores busy for a while before something short is timed.
+
+    The clock of an idle core rises over some tenths of a second. Work of a tenth of a second would be timed at a low
+    clock, and a peer that takes seconds at a high one.
+    """
+    block, end = bytes(1 << 20), time.perf_counter() + seconds
+
+    def hash_blocks() -> None:
+        while time.perf_counter() < end:
+            hashlib.blake2b(block)  # without the lock of the interpreter
+
+    threads = [threading.Thread(target=hash_blocks) for _ in range(os.cpu_count() or 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def command_cpu(*command: str, repeat: int = 3) -> float:

@@ -36,12 +36,12 @@ def goldrank_explorer(runs: str, queries: str) -> tuple[float, dict[str, float]]
 
 
 def goldrank_compare(runs: str, queries: str) -> tuple[float, dict[str, float]]:
-    """CPU seconds of a server for the first comparison of some runs."""
+    """CPU seconds of a server for the first comparison of some runs, after the list of runs was looked at."""
     with tempfile.TemporaryDirectory() as folder:
         keys = fill(Path(folder), int(runs), int(queries), distinct=int(runs))
         with _serving(folder) as (url, process):
             _get(url, "api/runs", size=50)
-            before = _cpu_of(process)
+            before = _idle_cpu_of(process)
             _get(url, "api/compare", key=keys)
             return _cpu_of(process) - before, {"server_peak_mb": _peak_of(process)}
 
@@ -71,7 +71,7 @@ def _measure(folder: str, keys: list[str], queries: int) -> tuple[float, dict[st
         first = time.perf_counter() - started
         assert listed["total"] == len(keys)
         clicks = _click(url, keys, queries)
-        searched = _seconds(url, f"api/runs/{keys[0]}/queries", q="number 77")
+        searched = _seconds(url, "api/queries", key=keys[0], q="number 77")
         peak = _peak_of(process)
     return first, {
         "drill_down_median": statistics.median(clicks),
@@ -115,6 +115,15 @@ def _peak_of(process: int) -> float:
 def _cpu_of(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _idle_cpu_of(process: int) -> float:
+    """Return the CPU seconds of a server once it has loaded what its pages need, which it does after its start."""
+    used = -1.0
+    while (now := _cpu_of(process)) > used:
+        used = now
+        time.sleep(0.5)
+    return used
 
 
 def fill(folder: Path, runs: int, queries: int, distinct: int = DISTINCT) -> list[str]:

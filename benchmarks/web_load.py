@@ -72,7 +72,7 @@ async def _read(
         pair = [keys[at] for at in rng.choice(len(keys), 2, replace=False)] if spread else [keys[0], newest]
         await timed("query", "/api/query", key=pair, query=f"q{rng.integers(100)}")
         await timed("score", "/api/score", key=newest, resamples=100 + number)
-        await timed("queries", f"/api/runs/{newest}/queries")
+        await timed("queries", "/api/queries", key=newest)
     stream[1].close()
 
 

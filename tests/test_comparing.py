@@ -165,3 +165,9 @@ def test_runs_that_share_their_resamples_have_the_intervals_that_they_have_alone
             [alone] = stats.intervals([stats.Sample(values[1] - values[0])])
             assert pair.interval == alone
             assert pair.p == stats.randomisation_test(values[1] - values[0]).p
+
+
+def test_an_effect_size_without_spread_is_shown_as_infinite():
+    shown = str(gr.compare(GOLD, {"first": run_with([1] * 40), "second": run_with([2] * 40)}, "mrr"))
+    [cells] = [line.split() for line in shown.splitlines() if "0/0/40" in line]
+    assert "−inf" in cells

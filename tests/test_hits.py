@@ -87,11 +87,12 @@ def test_equal_metrics_have_equal_hashes():
     assert len({*metrics, gr.Metric.parse("ndcg@5")}) == 4
 
 
-def test_a_run_of_positions_is_the_run_of_their_ids():
+@pytest.mark.parametrize("others", [0, 100])
+def test_a_run_of_positions_is_the_run_of_their_ids(others):
     ids = ["d0", "d1", "é", "d3"]
     results = [([3, 0, 2], [2.0, 2.0, -0.0]), ([], []), ([1], [1.5])]
     arrays = [(np.array(rows, np.int64), np.array(scores)) for rows, scores in results]
-    run = gr.Run.from_positions(["q1", "q2", "q3"], ids, arrays, "a test")
+    run = gr.Run.from_positions(["q1", "q2", "q3"], [*ids, *map(str, range(others))], arrays, "a test")
     listed = {query: list(ranking.items()) for query, ranking in run.items()}
     assert listed == {"q1": [("d3", 2.0), ("d0", 2.0), ("é", -0.0)], "q2": [], "q3": [("d1", 1.5)]}
     assert gr.Run.from_positions([], ids, [], "a test").to_dict() == {}

@@ -1,7 +1,9 @@
 """Scores: accepted inputs, results, and what must not change them."""
 
+import gc
 import math
 import random
+import weakref
 
 import numpy as np
 import pytest
@@ -278,3 +280,16 @@ def test_a_score_has_a_mean_only_where_its_value_is_one():
     shown = results.scores_json([scores], intervals=False, per_query=False)["runs"][0]["scores"]
     assert shown["mrr"] == {"value": 0.75, "mean": 0.75}
     assert shown["median_rank"] == {"value": 1.5}
+
+
+def test_scores_are_freed_without_a_search_for_cycles():
+    """They hold the placement of every judged item, and commands search for cycles rarely."""
+    gc.disable()
+    try:
+        scores = gr.score({"q1": {"d1": 1}, "q2": {"d2": 1}}, {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}, ["mrr", "map"])
+        assert scores["mrr"].interval is not None
+        placement = weakref.ref(scores.placement)
+        del scores
+        assert placement() is None
+    finally:
+        gc.enable()

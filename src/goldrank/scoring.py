@@ -102,6 +102,21 @@ class Counts:
     """How many results the longest ranking has."""
 
 
+class SharedIntervals:
+    """The intervals of all metrics of one run, which are computed together from the same resamples of the queries."""
+
+    def __init__(self, bootstrap: Bootstrap) -> None:
+        self._bootstrap = bootstrap
+        self.samples: list[stats.Sample] = []
+        self.known: list[stats.Interval | None] | None = None
+        """The intervals, if they were computed."""
+
+    def __getitem__(self, number: int) -> stats.Interval | None:
+        if self.known is None:
+            self.known = self._bootstrap.intervals(self.samples)
+        return self.known[number]
+
+
 @dataclass(frozen=True, eq=False)
 class Score:
     """One metric of one run: the value over all queries, its confidence interval, and the value of each query."""
@@ -111,7 +126,9 @@ class Score:
     values: Floats
     """One value per query, NaN where the metric is undefined."""
     weights: Floats | None
-    _owner: Scores = field(repr=False)
+    # Not the scores of all metrics: a cycle of references would keep large arrays in memory for long.
+    _intervals: SharedIntervals = field(repr=False)
+    _number: int = field(repr=False)
 
     @property
     def sample(self) -> stats.Sample:
@@ -138,12 +155,7 @@ class Score:
     @property
     def interval(self) -> stats.Interval | None:
         """The confidence interval of the value; None for counts and for fewer than two queries."""
-        return self._owner.intervals[self.index]
-
-    @cached_property
-    def index(self) -> int:
-        """The position of the metric in ``Scores.metrics``."""
-        return [str(metric) for metric in self._owner.metrics].index(str(self.metric))
+        return self._intervals[self._number]
 
     @property
     def per_query(self) -> dict[str, float]:
@@ -215,24 +227,32 @@ class Scores(Result, Mapping[str, Score]):
         if self.source is None:
             return self.prior_warnings
         keeps_self = self.conventions.self_matches == "keep"
+        own: Iterable[DataWarning] = ()
         if self.source.gold.is_by_position:
             own = self_matches_by_position(self.source.items, self.counts.self_dropped, self.name, counted=keeps_self)
-        else:
-            own = self_matches(self.source.items, self.name) if keeps_self else []
+        elif keeps_self:
+            own = self_matches(self.source.items, self.name)
         return (*self.prior_warnings, *self.source.warnings, *own)
 
     @cached_property
     def _scores(self) -> dict[str, Score]:
         scores = {}
-        for metric, applied in zip(self.metrics, self.applied, strict=True):
+        for number, (metric, applied) in enumerate(zip(self.metrics, self.applied, strict=True)):
             result = applied.compute(self.placement)
-            scores[str(metric)] = Score(metric, self.placement.queries, result.values, result.weights, self)
+            score = Score(metric, self.placement.queries, result.values, result.weights, self.shared_intervals, number)
+            scores[str(metric)] = score
+            self.shared_intervals.samples.append(score.sample)
         return scores
 
     @cached_property
+    def shared_intervals(self) -> SharedIntervals:
+        """The intervals of all metrics, computed when the first of them is used."""
+        return SharedIntervals(self.bootstrap)
+
+    @property
     def intervals(self) -> list[stats.Interval | None]:
         """The interval of every metric; all metrics share the same resamples of the queries."""
-        return self.bootstrap.intervals([score.sample for score in self.values()])
+        return [score.interval for score in self.values()]
 
     def restrict(self, queries: Collection[str]) -> Scores:
         """Return the scores of some of the queries, which are those of the gold restricted to these queries.
@@ -298,7 +318,7 @@ def share_resamples(
     Returns:
         The interval of each sample.
     """
-    runs = [scores for scores in all_scores if "intervals" not in vars(scores)]
+    runs = [scores for scores in all_scores if scores.shared_intervals.known is None]
     how = bootstrap or (runs[0].bootstrap if runs else Bootstrap())
     runs = [scores for scores in runs if scores.bootstrap == how]
     columns = [*samples, *(score.sample for scores in runs for score in scores.values())]
@@ -308,7 +328,7 @@ def share_resamples(
         results.update(zip(positions, how.intervals([columns[position] for position in positions]), strict=True))
     position = len(samples)
     for scores in runs:
-        vars(scores)["intervals"] = [results[position + number] for number in range(len(scores))]
+        scores.shared_intervals.known = [results[position + number] for number in range(len(scores))]
         position += len(scores)
     return [results[number] for number in range(len(samples))]
 

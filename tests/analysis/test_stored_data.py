@@ -18,3 +18,11 @@ def test_empty_and_repeated_texts_are_counted_by_side(tmp_path, monkeypatch, all
     items = [Text(f"d{number}", "Item", f"é {number % 2500}") for number in range(3000)]
     texts.save(queries, items)
     assert count_texts(texts) == {"item": TextCounts(3000, 0, 500), "query": TextCounts(4, 1, 2)}
+
+
+def test_texts_that_are_removed_and_saved_again_are_counted_again(tmp_path):
+    texts = Texts(tmp_path / "texts.parquet")
+    for number in (1, 2):
+        texts.path.unlink(missing_ok=True)
+        texts.save([Text(f"q{at}", "", "text") for at in range(number)], [])
+        assert count_texts(texts) == {"query": TextCounts(number, 0, number - 1)}

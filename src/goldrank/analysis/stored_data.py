@@ -6,13 +6,16 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress
+from pathlib import Path
 
 import numpy as np
 
 from goldrank.errors import counts
 from goldrank.hits import Hits
 from goldrank.io.arrow_arrays import strings_from_arrow
+from goldrank.io.fingerprints import FileState, file_state
 from goldrank.store.texts import Texts, open_texts
 
 
@@ -43,19 +46,24 @@ def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
     """Count the texts of each side, ``query`` and ``item``; empty if the texts were not stored.
 
     Texts are read in batches, so that a large corpus is never in memory: they are compared by their hashes, and those
-    whose hash repeats by their digests.
+    whose hash repeats by their digests. They are counted once until their file changes.
     """
     if texts is None or not texts.is_saved:
         return {}
+    return dict(_count_saved(texts.path, file_state(texts.path)))
+
+
+@lru_cache(maxsize=64)
+def _count_saved(path: Path, _state: FileState) -> dict[str, TextCounts]:
     hashes: dict[str, list[int]] = {}
     total: Counter[str] = Counter()
-    for side, contents in _contents(texts):
+    for side, contents in _contents(path):
         total[side] += len(contents)
         hashes.setdefault(side, []).extend(map(hash, filter(None, contents)))
     repeated = {side: _repeated(numbers) for side, numbers in hashes.items()}
     with_repeated_hash: Counter[str] = Counter()
     digests: dict[str, set[bytes]] = {side: set() for side in hashes}
-    for side, contents in _contents(texts) if any(repeated.values()) else ():
+    for side, contents in _contents(path) if any(repeated.values()) else ():
         for content in contents:
             if content and hash(content) in repeated[side]:
                 with_repeated_hash[side] += 1
@@ -66,14 +74,15 @@ def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
     }
 
 
-def _contents(texts: Texts) -> Iterator[tuple[str, list[str]]]:
+def _contents(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield a side and its titles with their texts, for some rows at a time."""
-    with open_texts(texts.path) as file:
+    with open_texts(path) as file:
         for batch in file.iter_batches(2048, columns=["side", "title", "text"]):
             sides, titles, bodies = map(strings_from_arrow, batch.columns)
             contents = [f"{title} {body}".strip() for title, body in zip(titles, bodies, strict=True)]
-            for side in dict.fromkeys(sides):
-                yield side, list(compress(contents, map(side.__eq__, sides)))
+            present = list(dict.fromkeys(sides))
+            for side in present:
+                yield side, contents if len(present) == 1 else list(compress(contents, map(side.__eq__, sides)))
 
 
 def _repeated(numbers: list[int]) -> set[int]:
@@ -92,14 +101,13 @@ def count_hits(hits: Hits) -> HitCounts:
     )
 
 
-def hit_notes(hits: Mapping[str, Hits]) -> list[str]:
-    """Return a sentence for each run whose gold is unranked or tied.
+def hit_notes(hits: Mapping[str, Hits]) -> Iterator[str]:
+    """Yield a sentence for each run whose gold is unranked or tied.
 
     Args:
         hits: the hits by the names of the runs.
     """
     counted = {name: count_hits(of_run) for name, of_run in hits.items()}
-    notes = []
     for name, run in counted.items():
         remarks = []
         if run.unranked:
@@ -107,23 +115,20 @@ def hit_notes(hits: Mapping[str, Hits]) -> list[str]:
         if run.tied:
             remarks.append(f"{_share(run.tied, run.relevant)} share their score with another item")
         if remarks:
-            notes.append(f"{name}: {', '.join(remarks)}.")
+            yield f"{name}: {', '.join(remarks)}."
     if not any(run.tied for run in counted.values()):
-        notes.append("No relevant item is tied with another one, so the tie policy changes nothing.")
-    return notes
+        yield "No relevant item is tied with another one, so the tie policy changes nothing."
 
 
-def text_notes(texts: Mapping[str, TextCounts]) -> list[str]:
-    """Return a sentence for each side with empty texts, and for each side with repeated texts."""
+def text_notes(texts: Mapping[str, TextCounts]) -> Iterator[str]:
+    """Yield a sentence for each side with empty texts, and for each side with repeated texts."""
     words = {"query": ("query", "queries"), "item": ("item", "items")}
-    notes = []
     for side, of in texts.items():
         noun, plural = words[side]
         if of.empty:
-            notes.append(f"{counts(of.empty, noun, plural)} of {of.texts} without a text.")
+            yield f"{counts(of.empty, noun, plural)} of {of.texts} without a text."
         if of.repeated:
-            notes.append(f"{counts(of.repeated, noun, plural)} of {of.texts} with the same text as an earlier one.")
-    return notes
+            yield f"{counts(of.repeated, noun, plural)} of {of.texts} with the same text as an earlier one."
 
 
 def _share(part: int, whole: int) -> str:

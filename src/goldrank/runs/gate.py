@@ -229,9 +229,9 @@ def gate(
         gold = baseline.find_gold()
     if gold is not None:
         _refuse_with_files(store)
-        shown = names or (baseline.name if baseline else _name_of(base, BASE), _name_of(new, NEW))
-        shown = shown if shown[0] != shown[1] else (f"{shown[0]} ({BASE})", shown[1])
-        runs = {shown[1]: new} if baseline else {shown[0]: base, shown[1]: new}
+        base_name, new_name = names or (baseline.name if baseline else _name_of(base, BASE), _name_of(new, NEW))
+        base_name = base_name if base_name != new_name else f"{base_name} ({BASE})"
+        runs = {new_name: new} if baseline else {base_name: base, new_name: new}
         sources = [texts] if isinstance(texts, (str, os.PathLike)) else list(texts)
         counted = _count_files(gold, runs, corpus, request, sources)
     else:
@@ -242,16 +242,16 @@ def gate(
         if baseline is None and isinstance(base, (str, os.PathLike)) and Path(base).exists():
             read_baseline(base)  # says why it is none
         counted = _count_stored([new] if baseline else [base, new], store, request)
-        shown = (baseline.name if baseline else next(iter(counted.hits)), list(counted.hits)[-1])
+        base_name, new_name = baseline.name if baseline else next(iter(counted.hits)), list(counted.hits)[-1]
     if baseline is not None:
-        baseline.refuse_other_data(counted.hits[shown[1]], shown[1])
-    total = counted.hits[shown[1]].queries
+        baseline.refuse_other_data(counted.hits[new_name], new_name)
+    total = counted.hits[new_name].queries
     counted = _select_queries(counted, sequential=sequential, decided="missing" in changes)
-    scores = counted.score(shown[1], bootstrap)
+    scores = counted.score(new_name, bootstrap)
     if baseline is None:
-        both = {shown[0]: counted.score(shown[0], bootstrap), shown[1]: scores}
+        both = {base_name: counted.score(base_name, bootstrap), new_name: scores}
         refuse_different_queries(both)
-        reference: Mapping[str, Score] = both[shown[0]]
+        reference: Mapping[str, Score] = both[base_name]
         warnings = all_warnings(list(both.values()))
     else:
         reference = _score_baseline(baseline, scores, counted, sequential=sequential)
@@ -264,8 +264,8 @@ def gate(
     checks = check_runs(reference, scores, margins, parts, alpha, bootstrap, ends)
     thresholds = check_thresholds(scores, limits)
     return GateResult(
-        base=shown[0],
-        new=shown[1],
+        base=base_name,
+        new=new_name,
         checks=checks,
         thresholds=thresholds,
         alpha=alpha,

@@ -67,30 +67,31 @@ class SliceChoice:
     only: str = ""
     """The slice to restrict everything to, such as ``language=de``; empty for all queries."""
 
-    def shown(self, run: StoredRun, store: Store, gold: Gold) -> tuple[Slice, ...]:
+    def shown(self, run: StoredRun, store: Store) -> tuple[Slice, ...]:
         """Return the slices to show."""
         if self.names is None and self.given is None:
             return ()
+        gold = run.gold()
         if self.given is not None:
             self.given.refuse_unknown(gold.queries)
             if self.names is None:
                 return make_slices(self.given, gold.queries)
         return stored_source(run, store, gold, self.given).slices(self.names)
 
-    def only_queries(self, run: StoredRun, store: Store, gold: Gold) -> frozenset[str] | None:
+    def only_queries(self, run: StoredRun, store: Store) -> frozenset[str] | None:
         """Return the queries to restrict everything to; None for all."""
         if not self.only:
             return None
-        return frozenset(find_slice(usual_slices(run, store, gold), self.only).queries)
+        return frozenset(find_slice(usual_slices(run, store), self.only).queries)
 
 
 _SLOW = ("rare_words",)
 """Derived attributes that read the whole corpus, which takes too long for a page."""
 
 
-def usual_slices(run: StoredRun, store: Store, gold: Gold | None = None) -> tuple[Slice, ...]:
+def usual_slices(run: StoredRun, store: Store) -> tuple[Slice, ...]:
     """Return the slices of all attributes of a stored run that a page offers: those of its data, and derived ones."""
-    source = stored_source(run, store, gold)
+    source = stored_source(run, store)
     names = [name for name in source.attribute_names() if name in source.attributes.values or name not in _SLOW]
     slices: list[Slice] = []
     for name in names:

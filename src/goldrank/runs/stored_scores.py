@@ -225,20 +225,17 @@ def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:
 
 def find_different_data(runs: StoredRuns) -> tuple[DataWarning, ...]:
     """Return a warning for each run whose data differs from that of the first run of the same task."""
-    warnings = []
     (first, base), *others = runs.items()
-    for key, run in others:
-        first_checksum, checksum = base.inputs.get("data"), run.inputs.get("data")
-        if run.task == base.task and first_checksum != checksum:
-            warnings.append(
-                DataWarning(
-                    "different-data",
-                    f"{first} and {key} are of the same task, but their data differ "
-                    f"(checksums {first_checksum} and {checksum}).",
-                    remedy="Run both again on the same collection.",
-                )
-            )
-    return tuple(warnings)
+    expected = base.inputs.get("data")
+    return tuple(
+        DataWarning(
+            "different-data",
+            f"{first} and {key} are of the same task, but their data differ (checksums {expected} and {checksum}).",
+            remedy="Run both again on the same collection.",
+        )
+        for key, run in others
+        if run.task == base.task and (checksum := run.inputs.get("data")) != expected
+    )
 
 
 def _gold(hits: Hits) -> tuple[list[str], list[int], list[str], list[float]]:

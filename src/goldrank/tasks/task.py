@@ -125,7 +125,7 @@ class TaskData(Protocol):
         ...
 
     def check(self, model: Model) -> None:
-        """Raise InputError if *model* cannot be evaluated, as far as can be told before any work."""
+        """Raise InputError if *model* cannot be evaluated and this is known before any work."""
         ...
 
     def inputs(self, model: Model) -> dict[str, Any]:

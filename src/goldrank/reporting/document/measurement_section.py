@@ -58,7 +58,7 @@ def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: 
         beaten = [letters[worse] for (better, worse), p in tested.items() if better == name and p <= alpha]
         marks = "".join(sorted(beaten)).translate(formatting.SUPERSCRIPTS)
         cells = [
-            Cell(_value(value), results.value_bounds(value), marks if column == headline else "")
+            Cell(formatting.number(value["value"]), results.value_bounds(value), marks if column == headline else "")
             if (value := run.measured.get(column)) is not None
             else Cell("–")
             for column in columns
@@ -66,11 +66,6 @@ def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: 
         rows.append([Cell(f"{letters[name]} {name}" if len(named) > 1 else name), *cells])
     note = f"Superscripts: {headline} significantly better than that model's (paired, after Holm, α = {alpha:g})."
     return Grid(["run", *columns], rows, title="Leaderboard", notes=[note] if tested else [])
-
-
-def _value(entry: Mapping[str, Any]) -> str:
-    value = entry["value"]
-    return "–" if value is None or not np.isfinite(value) else f"{value:.4f}".replace("-", "−")
 
 
 def _numbers(named: Mapping[str, StoredRun], tested: Pairs) -> dict[str, Any]:

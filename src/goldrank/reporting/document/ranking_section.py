@@ -36,14 +36,14 @@ def ranked_section(
 ) -> Section:
     """Return the section of runs of one task with the same gold."""
     base = next(iter(runs.values()))
-    only = slices.only_queries(base, store, base.gold())
+    only = slices.only_queries(base, store)
     names = distinct_names(runs)
     compared, hits, notes = compare_stored(runs, names, measures, only=only)
     if only is not None:
         notes = [f"only the {len(only)} queries of {slices.only}", *notes]
     named = {names[key]: of_run for key, of_run in hits.items()}
     scores = compared.scores
-    sliced = _by_slice(compared, slices.shown(base, store, base.gold()))
+    sliced = _by_slice(compared, slices.shown(base, store))
     key_of = {name: key for key, name in names.items()}
     ordered = {key_of[name]: runs[key_of[name]] for name in scores}
     first = next(iter(scores.values()))

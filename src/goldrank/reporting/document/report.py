@@ -24,17 +24,6 @@ from goldrank.store import Store
 
 FORMATS = {"html": ".html", "markdown": ".md", "pdf": ".pdf"}
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".pdf": "pdf"}
-_DEFAULTS = {
-    "profile": None,
-    "alpha": 0.05,
-    "level": 0.95,
-    "interval": "bca",
-    "resamples": 10_000,
-    "seed": 0,
-    "worst": WORST,
-    "theme": "auto",
-    "title": None,
-}
 
 
 def report(
@@ -126,21 +115,22 @@ def report(
             worst=worst,
             slices=SliceChoice(None if slice_names is None else tuple(slice_names), attributes),
         )
-    options = {
-        "profile": profile,
-        "alpha": alpha,
-        "level": bootstrap.level,
-        "interval": bootstrap.method,
-        "resamples": bootstrap.resamples,
-        "seed": bootstrap.seed,
-        "worst": worst,
-        "theme": theme,
-        "title": title,
-    }
+    usual = Bootstrap()
+    options = (
+        ("profile", profile, None),
+        ("alpha", alpha, 0.05),
+        ("level", bootstrap.level, usual.level),
+        ("interval", bootstrap.method, usual.method),
+        ("resamples", bootstrap.resamples, usual.resamples),
+        ("seed", bootstrap.seed, usual.seed),
+        ("worst", worst, WORST),
+        ("theme", theme, "auto"),
+        ("title", title, None),
+    )
     words = list(given.words)
     words += ["--slices", str(slices)] if isinstance(slices, (str, PathLike)) else []
     words += [word for name in slice_names or () for word in ("--slice", name)]
-    changed = {name: value for name, value in options.items() if value != _DEFAULTS[name]} | changes
+    changed = {name: value for name, value, default in options if value != default} | changes
     result = Report(
         title=title or ", ".join(dict.fromkeys(section.task for section in sections)),
         sections=tuple(sections),

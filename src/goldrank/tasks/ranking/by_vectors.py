@@ -36,7 +36,7 @@ from goldrank.vectors.transforms import FIT_ON, Pipeline
 _TOP = 1000
 EXACT = ("exact", "cuda")
 """The indexes that count the exact ranks of gold over all items."""
-_NORMALISED_AT_ONCE = 1 << 12
+_NORMALISED_AT_ONCE = 1 << 9
 _CHECKED_AT_ONCE = 1 << 14
 
 
@@ -256,7 +256,7 @@ def counts_gold(data: RankingData, queries: int) -> bool:
 
 
 def _of_known(left_out: KnownTexts | None, data: RankingData, run: Run) -> Hits | None:
-    """Return hits if the run alone does not tell which gold is to be skipped."""
+    """Return hits if the run alone does not show which gold is to be skipped."""
     if left_out is None or left_out.policy == "miss":
         return None
     conventions = resolve_conventions(find_profile("standard"), data.task.conventions)

@@ -130,7 +130,7 @@ class RankingData:
         return model.uses_vectors or setting not in _VECTOR_SETTINGS
 
     def check(self, model: Model) -> None:
-        """Raise InputError if *model* cannot be evaluated, as far as can be told before any work."""
+        """Raise InputError if *model* cannot be evaluated and this is known before any work."""
         if not self.collection.has_texts and model.needs_texts:
             holds = "judgements"
             remedy = (
@@ -205,11 +205,13 @@ class RankingData:
         """Whether a query has the same text as the item with its id, so that one vector serves both."""
         return self.related and self.chunks is None and self.query_rule == self.text_rule
 
-    @cached_property
+    @property
     def in_chunks(self) -> RankingData:
         """The same data with the chunks of the settings as its items; itself if documents are ranked whole."""
-        if self.settings.chunk == "none":
-            return self
+        return self if self.settings.chunk == "none" else self._in_chunks
+
+    @cached_property
+    def _in_chunks(self) -> RankingData:
         chunks = Chunks.of(self.collection.items, Chunking.parse(self.settings.chunk))
         collection = replace(self.collection, items=chunks.items)
         return replace(self, collection=collection, settings=replace(self.settings, chunk="none"), chunks=chunks)

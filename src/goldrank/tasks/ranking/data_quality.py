@@ -15,7 +15,6 @@ from goldrank.data.collections import Document
 from goldrank.data.leaks import Leaks, RelevantPair, find_leaks
 from goldrank.data.near_duplicates import METHOD, group_near_duplicates
 from goldrank.errors import DataWarning, GoldrankError, counts
-from goldrank.io.columns import row_queries
 from goldrank.io.files import cache_folder, write_atomically
 from goldrank.io.private_files import make_private_folder
 
@@ -58,9 +57,7 @@ def inspect_data(data: RankingData) -> DataQuality:
 
 
 def _relevant_pairs(data: RankingData) -> Iterator[RelevantPair]:
-    gold = data.gold.columns
-    rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
-    relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
+    relevant = [(query, item) for query, item, grade in data.gold.columns.rows() if grade > 0 and query != item]
     wanted = {item for _, item in relevant}
     query_texts = dict(zip(data.query_ids, data.query_texts, strict=True))
     documents = {document.id: document for document in data.collection.items if document.id in wanted}

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Model:
     reads_items: bool = True
     """Whether it reads the texts of the items, so that these can be cut into chunks."""
     check: Callable[[RankingData], None] = lambda data: None
-    """Raises InputError if the model cannot be evaluated on the data, as far as can be told before any work."""
+    """Raises InputError if the model cannot be evaluated on the data and this is known before any work."""
     needs_texts: bool = True
     """Whether it reads texts; rankings and vectors of files are looked up by ids."""
     live: bool = False
@@ -128,37 +129,42 @@ def load_model(model: Any, *, name: str | None = None, id: str | Callable[[Any],
             needs_texts=not isinstance(loaded, RunFile),
             live=is_live(loaded),
         )
-    by_id = getattr(loaded, "by", None) == "id"
+    return _encoder_model(spec, loaded)
 
-    def rank(data: RankingData) -> Ranked:
-        if not data.collection.has_corpus:
-            return _rank_own_items(loaded, data)
-        if by_id and data.settings.chunk != "none":
-            whole = rank(replace(data, settings=replace(data.settings, chunk="none")))
-            return replace(whole, remarks=(*whole.remarks, _WHOLE))
-        data = data.in_chunks
-        if data.sharding is not None:
-            from goldrank.tasks.ranking.by_shards import rank_in_shards
 
-            return rank_in_shards(loaded, data, data.sharding)
-        return rank_by_vectors(loaded, data)
-
-    def check(data: RankingData) -> None:
-        check_encoder(loaded, data if by_id else data.in_chunks)
-
-    live = is_live(loaded)
+def _encoder_model(spec: str, encoder: Encoder) -> Model:
+    """Return the model that ranks by the vectors of an encoder."""
+    by_id, live = _is_by_id(encoder), is_live(encoder)
     return Model(
         spec,
-        loaded.identity,
-        rank,
+        encoder.identity,
+        partial(_rank_by_encoder, encoder),
         uses_vectors=True,
-        encoder=loaded,
+        encoder=encoder,
         reads_items=not by_id,
-        check=check,
+        check=lambda data: check_encoder(encoder, data if by_id else data.in_chunks),
         needs_texts=not by_id,
         live=live,
-        live_encoders=(loaded,) if live else (),
+        live_encoders=(encoder,) if live else (),
     )
+
+
+def _is_by_id(encoder: Encoder) -> bool:
+    return getattr(encoder, "by", None) == "id"
+
+
+def _rank_by_encoder(encoder: Encoder, data: RankingData) -> Ranked:
+    if not data.collection.has_corpus:
+        return _rank_own_items(encoder, data)
+    if _is_by_id(encoder) and data.settings.chunk != "none":
+        whole = _rank_by_encoder(encoder, replace(data, settings=replace(data.settings, chunk="none")))
+        return replace(whole, remarks=(*whole.remarks, _WHOLE))
+    data = data.in_chunks
+    if data.sharding is not None:
+        from goldrank.tasks.ranking.by_shards import rank_in_shards
+
+        return rank_in_shards(encoder, data, data.sharding)
+    return rank_by_vectors(encoder, data)
 
 
 def _rank_own_items(encoder: Any, data: RankingData) -> Ranked:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError, counts
 from goldrank.hits import Hits
-from goldrank.io.columns import row_queries
 from goldrank.tasks.ranking.data import RankingData
 
 Mask = NDArray[np.bool_]
@@ -49,8 +48,7 @@ class KnownTexts:
         unknown_queries = {name for name, known in zip(data.query_ids, self.queries, strict=True) if not known}
         unknown_items = {name for name, known in zip(data.item_ids, self.items, strict=True) if not known}
         gold = data.gold.columns
-        rows = zip(row_queries(gold), gold.items, strict=True)
-        known_rows = (query not in unknown_queries and item not in unknown_items for query, item in rows)
+        known_rows = (query not in unknown_queries and item not in unknown_items for query, item, _ in gold.rows())
         return np.fromiter(known_rows, bool, len(gold.items))
 
     def settle(self, data: RankingData, hits: Hits) -> Hits:

@@ -1,4 +1,4 @@
-"""Check a model against a task before any work, as far as corpus and settings tell."""
+"""Check a model against the corpus and the settings of a task before any work."""
 
 from __future__ import annotations
 
