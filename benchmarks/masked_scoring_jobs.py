@@ -52,7 +52,10 @@ def goldrank_masked(masks: str, workers: str) -> tuple[float, dict[str, float]]:
 
 
 class Sampler:
-    """The largest sum of the proportional memory of this process and its descendants, looked at ten times a second."""
+    """The largest sum of the proportional memory of this process and its descendants, looked at once a second.
+
+    Each look takes some ten milliseconds of CPU time for every GB.
+    """
 
     def __init__(self) -> None:
         self.peak = 0.0
@@ -68,7 +71,7 @@ class Sampler:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._stop.wait(0.1):
+        while not self._stop.wait(1.0):
             self.peak = max(self.peak, sum(map(_resident, _tree(os.getpid()))))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 
 import numpy as np
 
-from goldrank.errors import DataWarning, counts, shorten
+from goldrank.errors import DataWarning, counts, list_first, shorten
 from goldrank.hits import Gold, Hits, Run
 from goldrank.metrics import Conventions, Metric
 from goldrank.ordering import CHOICES_TEXT
@@ -38,63 +38,51 @@ _TIED = {
 }
 
 
-def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWarning]:
-    """Return the warnings about one run that follow from its hits."""
-    warnings = []
+def run_warnings(hits: Hits, conventions: Conventions, name: str) -> Iterator[DataWarning]:
+    """Yield the warnings about one run that follow from its hits."""
     if hits.order.contradicts:
         better = "lower" if hits.scores == "distance" else "higher"
         sentence = hits.order.sentence
-        warnings.append(
-            DataWarning(
-                "order-contradicts-scores",
-                f"{sentence[0].upper()}{sentence[1:]}; here {better} scores count as better.",
-                name,
-                f"Say what the scores are with --scores (in Python scores=): {CHOICES_TEXT}.",
-            )
+        yield DataWarning(
+            "order-contradicts-scores",
+            f"{sentence[0].upper()}{sentence[1:]}; here {better} scores count as better.",
+            name,
+            f"Say what the scores are with --scores (in Python scores=): {CHOICES_TEXT}.",
         )
     if (tied := _tied_queries(hits)) is not None:
-        warnings.append(
-            DataWarning(
-                "all-tied",
-                f"All tied: in {tied[0]} of {tied[1]} queries every result has the same score, so that "
-                f"{_TIED[conventions.ties]}.",
-                name,
-                "Write the scores that the system ranked by, or take the listed order with --scores ignore.",
-            )
+        yield DataWarning(
+            "all-tied",
+            f"All tied: in {tied[0]} of {tied[1]} queries every result has the same score, so that "
+            f"{_TIED[conventions.ties]}.",
+            name,
+            "Write the scores that the system ranked by, or take the listed order with --scores ignore.",
         )
     first = int((hits.found & (hits.above == 0) & (hits.tied > 0)).sum())
     if tied is None and conventions.ties == "optimistic" and first > TIED_FIRST * len(hits):
-        warnings.append(
-            DataWarning(
-                "gold-tied-first",
-                f"{first} of {len(hits)} gold items share the best score with other items, and ties=optimistic counts "
-                "each of them first, as where texts without a known word all have one vector.",
-                name,
-                "Count the mean over the orders with --ties expected, or such texts as misses with --oov miss.",
-            )
+        yield DataWarning(
+            "gold-tied-first",
+            f"{first} of {len(hits)} gold items share the best score with other items, and ties=optimistic counts "
+            "each of them first, as where texts without a known word all have one vector.",
+            name,
+            "Count the mean over the orders with --ties expected, or such texts as misses with --oov miss.",
         )
     missing = missing_queries(hits)
     if conventions.missing == "skip" and missing:
-        warnings.append(
-            DataWarning(
-                "missing-queries",
-                f"The run has no results for {len(missing)} of {len(hits.queries)} gold queries, which are left out of "
-                f"every mean ({name_some(missing)}).",
-                name,
-                "Count them as 0 with --missing zero.",
-            )
+        yield DataWarning(
+            "missing-queries",
+            f"The run has no results for {len(missing)} of {len(hits.queries)} gold queries, which are left out of "
+            f"every mean ({name_some(missing)}).",
+            name,
+            "Count them as 0 with --missing zero.",
         )
     if hits.order.long_lines:
-        warnings.append(
-            DataWarning(
-                "text-after-tag",
-                f"There is text after the tag in {counts(hits.order.long_lines, 'line')}, which is left out, as in "
-                "trec_eval.",
-                name,
-                "Check that no id contains a space, which would shift the columns.",
-            )
+        yield DataWarning(
+            "text-after-tag",
+            f"There is text after the tag in {counts(hits.order.long_lines, 'line')}, which is left out, as in "
+            "trec_eval.",
+            name,
+            "Check that no id contains a space, which would shift the columns.",
         )
-    return warnings
 
 
 def _tied_queries(hits: Hits) -> tuple[int, int] | None:
@@ -118,76 +106,66 @@ def name_some(ids: Sequence[str]) -> str:
     >>> name_some(["q1", "q2"]), name_some([f"q{n}" for n in range(9)])
     ("'q1', 'q2'", "'q0', 'q1', 'q2', 'q3', 'q4' and 4 more")
     """
-    shown = ", ".join(shorten(text, 30) for text in ids[:NAMED])
-    return shown + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
+    return list_first(ids, NAMED, lambda text: shorten(text, 30))
 
 
-def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning]:
-    """Return warnings about ids of gold and run that differ only in how they are written.
+def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> Iterator[DataWarning]:
+    """Yield warnings about ids of gold and run that differ only in how they are written.
 
     Query ids are compared if some are unmatched on both sides. Item ids are compared in the first rows of the run, or
     in all rows if no judged item was ranked at all.
     """
     if hits.found.all() and not hits.ignored_queries:
-        return []
+        return
     from goldrank.io.id_forms import compare_forms
 
-    warnings = []
     missing = missing_queries(hits)
     if missing and hits.ignored_queries and (forms := compare_forms(missing, run.listed_items().keys() - gold.queries)):
-        warnings.append(_form_warning("query", forms.count, str(forms), forms.remedy, name))
+        yield _form_warning("query", forms.count, str(forms), forms.remedy, name)
     if hits.found.all():
-        return warnings
+        return
     none_found = not hits.found.any()
     listed = run.listed_items(None if none_found else SAMPLE_ROWS)
     unfound, ranked = _unfound_items(hits, listed)
     if forms := compare_forms(unfound, ranked):
-        warnings.append(_form_warning("item", forms.count, str(forms), forms.remedy, name))
+        yield _form_warning("item", forms.count, str(forms), forms.remedy, name)
     elif none_found and len(hits):
-        warnings.append(
-            DataWarning(
-                "no-gold-found",
-                f"None of the {len(hits)} judged items is among the results (the gold has {shorten(hits.items[0])}, "
-                f"the run {shorten(next(chain.from_iterable(listed.values()), None))}).",
-                name,
-                "Check that the run ranks the corpus that was judged, with the same item ids.",
-            )
+        yield DataWarning(
+            "no-gold-found",
+            f"None of the {len(hits)} judged items is among the results (the gold has {shorten(hits.items[0])}, "
+            f"the run {shorten(next(chain.from_iterable(listed.values()), None))}).",
+            name,
+            "Check that the run ranks the corpus that was judged, with the same item ids.",
         )
-    return warnings
 
 
-def self_matches(listed: Mapping[str, Sequence[str]], name: str) -> list[DataWarning]:
-    """Return a warning if most queries are among their own results; for conventions that keep such results."""
+def self_matches(listed: Mapping[str, Sequence[str]], name: str) -> Iterator[DataWarning]:
+    """Yield a warning if most queries are among their own results; for conventions that keep such results."""
     own = [query for query, items in listed.items() if query in items]
     if 2 * len(own) <= len(listed):
-        return []
-    return [
-        DataWarning(
-            "self-matches",
-            f"{len(own)} of {len(listed)} queries are among their own results, which count like any other.",
-            name,
-            "Take them out with --self-matches drop if the queries are items of the corpus.",
-        )
-    ]
+        return
+    yield DataWarning(
+        "self-matches",
+        f"{len(own)} of {len(listed)} queries are among their own results, which count like any other.",
+        name,
+        "Take them out with --self-matches drop if the queries are items of the corpus.",
+    )
 
 
 def self_matches_by_position(
     listed: Mapping[str, Sequence[str]], dropped: int, name: str, *, counted: bool
-) -> list[DataWarning]:
-    """Return warnings about self-matches of queries without ids: item 3 need not be the query at position 3."""
+) -> Iterator[DataWarning]:
+    """Yield warnings about self-matches of queries without ids: item 3 need not be the query at position 3."""
     if counted:
         # If the queries are the items, most queries are their own first result.
-        return self_matches({query: items[:1] for query, items in listed.items()}, name)
-    if not dropped:
-        return []
-    return [
-        DataWarning(
+        yield from self_matches({query: items[:1] for query, items in listed.items()}, name)
+    elif dropped:
+        yield DataWarning(
             "dropped-by-position",
             f"{dropped} results were dropped because their id is the position of their query.",
             name,
             "Give dicts with query ids, or self_matches='keep', unless query n is item n.",
         )
-    ]
 
 
 def _unfound_items(hits: Hits, listed: Mapping[str, Sequence[str]]) -> tuple[list[str], list[str]]:
@@ -217,25 +195,23 @@ def _form_warning(role: str, count: int, forms: str, remedy: str, name: str) -> 
     )
 
 
-def different_queries(missing: Mapping[str, Sequence[str]], skipped: bool) -> list[DataWarning]:
-    """Return a warning if runs lack different queries; *skipped* says that these are left out of the means."""
+def different_queries(missing: Mapping[str, Sequence[str]], skipped: bool) -> Iterator[DataWarning]:
+    """Yield a warning if runs lack different queries; *skipped* says that these are left out of the means."""
     if len({frozenset(queries) for queries in missing.values()}) < 2:
-        return []
+        return
     lacking = "; ".join(
         f"{name} lacks {len(queries)} ({name_some(queries)})" for name, queries in missing.items() if queries
     )
     effect = "so that their means are over different queries and none is called best" if skipped else "which count as 0"
-    return [
-        DataWarning(
-            "different-queries",
-            f"The runs do not answer the same queries, {effect}: {lacking}.",
-            remedy="Compare them on the queries that all answer: goldrank compare --missing skip.",
-        )
-    ]
+    yield DataWarning(
+        "different-queries",
+        f"The runs do not answer the same queries, {effect}: {lacking}.",
+        remedy="Compare them on the queries that all answer: goldrank compare --missing skip.",
+    )
 
 
-def different_depths(depths: Mapping[str, int], metrics: Sequence[Metric]) -> list[DataWarning]:
-    """Return a warning if a metric reads further down than the shallowest run goes.
+def different_depths(depths: Mapping[str, int], metrics: Sequence[Metric]) -> Iterator[DataWarning]:
+    """Yield a warning if a metric reads further down than the shallowest run goes.
 
     A metric without a cutoff reads everything; it is affected if one run is less than half as deep as another.
     """
@@ -248,20 +224,19 @@ def different_depths(depths: Mapping[str, int], metrics: Sequence[Metric]) -> li
         if (2 * least < deepest if metric.cutoff is None else least < min(metric.cutoff, deepest))
     ]
     if not affected:
-        return []
+        return
     listed = ", ".join(f"{name} {depth}" for name, depth in answered.items())
-    return [
-        DataWarning(
-            "different-depths",
-            f"The runs have different depths ({listed}), less than these metrics read: {', '.join(affected)}.",
-            remedy=f"Cut all runs at the same depth (--depth {least}), or use cutoffs up to {least}.",
-        )
-    ]
+    yield DataWarning(
+        "different-depths",
+        f"The runs have different depths ({listed}), less than these metrics read: {', '.join(affected)}.",
+        remedy=f"Cut all runs at the same depth (--depth {least}), or use cutoffs up to {least}.",
+    )
 
 
-def different_items(listed: Mapping[str, Mapping[str, Sequence[str]]], gold_items: Sequence[str]) -> list[DataWarning]:
-    """Return a warning for each pair of runs that share hardly any unjudged item, as runs over different corpora."""
-    warnings = []
+def different_items(
+    listed: Mapping[str, Mapping[str, Sequence[str]]], gold_items: Sequence[str]
+) -> Iterator[DataWarning]:
+    """Yield a warning for each pair of runs that share hardly any unjudged item, as runs over different corpora."""
     judged = set(gold_items)
     for a, b in combinations(listed, 2):
         common = listed[a].keys() & listed[b].keys()
@@ -270,27 +245,22 @@ def different_items(listed: Mapping[str, Mapping[str, Sequence[str]]], gold_item
         )
         smaller = min(len(items_a), len(items_b))
         if smaller >= LEAST_ITEMS and len(items_a & items_b) < SHARED_ITEMS * smaller:
-            warnings.append(
-                DataWarning(
-                    "different-items",
-                    f"{a} and {b} share {len(items_a & items_b)} of {smaller} items beside the judged ones "
-                    f"({a} has {shorten(min(items_a - items_b))}, {b} {shorten(min(items_b - items_a))}).",
-                    remedy="Check that both rank the same corpus, with the same item ids.",
-                )
+            yield DataWarning(
+                "different-items",
+                f"{a} and {b} share {len(items_a & items_b)} of {smaller} items beside the judged ones "
+                f"({a} has {shorten(min(items_a - items_b))}, {b} {shorten(min(items_b - items_a))}).",
+                remedy="Check that both rank the same corpus, with the same item ids.",
             )
-    return warnings
 
 
-def different_judged_shares(shares: Mapping[str, float]) -> list[DataWarning]:
-    """Return a warning if the shares of judged items among the top results differ much between the runs."""
+def different_judged_shares(shares: Mapping[str, float]) -> Iterator[DataWarning]:
+    """Yield a warning if the shares of judged items among the top results differ much between the runs."""
     if max(shares.values(), default=0.0) - min(shares.values(), default=0.0) < JUDGED_GAP:
-        return []
+        return
     listed = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-    return [
-        DataWarning(
-            "different-judged-shares",
-            f"The runs were not judged alike: of the top {JUDGED_DEPTH} results these shares are judged: {listed}. "
-            "Unjudged results count as not relevant, which favours the runs that were judged.",
-            remedy="Judge the missing results, or rank judged items only with --unjudged drop.",
-        )
-    ]
+    yield DataWarning(
+        "different-judged-shares",
+        f"The runs were not judged alike: of the top {JUDGED_DEPTH} results these shares are judged: {listed}. "
+        "Unjudged results count as not relevant, which favours the runs that were judged.",
+        remedy="Judge the missing results, or rank judged items only with --unjudged drop.",
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 
@@ -127,6 +127,15 @@ def counts(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def list_first(names: Sequence[object], most: int, write: Callable[[object], str] = str) -> str:
+    """Return the first names for a message, and how many more there are.
+
+    >>> list_first(["bm25", "lsa"], 2), list_first(["bm25", "lsa", "tfidf", "st"], 2, repr)
+    ('bm25, lsa', "'bm25', 'lsa' and 2 more")
+    """
+    return ", ".join(map(write, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def reason_of(error: BaseException, limit: int = 160) -> str:
     """Return the message of an exception as a part of a sentence: its first line without a full stop, or its type.
 
@@ -153,10 +162,12 @@ class _ShortRepr(reprlib.Repr):
 
     def repr_str(self, x: str, level: int) -> str:
         # Redacted before it is cut, because `redact` does not recognise half of a URL.
-        x = redact(x)
-        return repr(x) if len(x) <= self._limit else repr(x[: self._limit])[:-1] + "…" + repr(x[:1])[-1]
+        return self._cut(redact(x))
 
     def repr_bytes(self, x: bytes, level: int) -> str:
+        return self._cut(x)
+
+    def _cut(self, x: str | bytes) -> str:
         return repr(x) if len(x) <= self._limit else repr(x[: self._limit])[:-1] + "…" + repr(x[:1])[-1]
 
     def repr_int(self, x: int, level: int) -> str:

@@ -229,6 +229,8 @@ def test_a_label_names_a_model_or_a_run(folder, capsys, monkeypatch):
         ("score qrel.txt one.run", "did you mean 'qrels.txt'?"),
         ("score qrels.txt one.run -M ngcd@10", "did you mean 'ndcg'?"),
         ("score qrels.txt one.run --metrc mrr", "there is no option '--metrc'; did you mean '--metric'?"),
+        # Another action has an option --count.
+        ("judge next --count 3", "there is no option '--count'; did you mean '--output'?"),
         ("score qrels.txt one.run --profile standrd", "did you mean 'standard'"),
         ("run -m BAAI/bge-small -t wines", "did you mean 'st:BAAI/bge-small'?"),
         ("run -m text-embedding-3-small -t wines", "did you mean 'openai:text-embedding-3-small'?"),

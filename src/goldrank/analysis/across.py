@@ -30,6 +30,7 @@ from goldrank.runs.stored_scores import (
 )
 from goldrank.scoring import Bootstrap, Metrics, Score, Scores, best_first, conventions_of
 from goldrank.stats import Interval
+from goldrank.stats.correlation import mean_ranks
 from goldrank.stats.mean_ranks import TaskSample, bradley_terry, compare_means, mean_intervals
 from goldrank.stats.resampling import Floats
 from goldrank.store import Store, StoredRun
@@ -412,7 +413,7 @@ def _compare(result: AcrossComparison, tasks: Sequence[TaskScores], models: Sequ
     win_rates = np.mean([win.values for win in wins], axis=0)
     fitted = bradley_terry(win_rates, sum(max(sample.size, 1) for sample in samples))
     strengths = mean_intervals(wins, derivative=fitted.derivative, centre=fitted.strengths, **options)
-    ranks = np.array([_ranks(sample.values) for sample in samples])
+    ranks = np.array([mean_ranks(-sample.values) for sample in samples])
     # The values of `score` are added up as they are.
     means = [math.fsum(task.values[model].value for task in tasks) / len(tasks) for model in models]
     order = sorted(range(len(models)), key=lambda at: -compared.means[at])
@@ -503,13 +504,7 @@ def _per_query(source: Source) -> Floats | None:
     return source.values if isinstance(source, (Score, stats.Sample)) else None
 
 
-def _ranks(values: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(-values, axis=-1), np.float64)
-
-
 def _win_shares(values: Floats) -> Floats:
     """Return the share of the other models that each model beats in each row, where a tie is half a win."""
-    shares: Floats = (values.shape[1] - _ranks(values)) / (values.shape[1] - 1)
+    shares: Floats = (values.shape[1] - mean_ranks(-values)) / (values.shape[1] - 1)
     return shares

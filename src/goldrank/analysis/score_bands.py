@@ -34,6 +34,7 @@ from goldrank.errors import InputError
 from goldrank.hits import Hits
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap, Score
+from goldrank.stats.correlation import mean_ranks
 from goldrank.stats.resampling import Floats
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.ranking.data import RankingData
@@ -223,7 +224,7 @@ def _of_pairs(
         right = _standardised(first.gold[rows])
         for at, column in enumerate(columns):
             predicted = column.predicted[rows]
-            rank[at, rows] = 100 * (_ranks(predicted) - 0.5) / len(rows)
+            rank[at, rows] = 100 * (mean_ranks(predicted) - 0.5) / len(rows)
             # If all scores or all similarities tie, the correlation counts as 0, and every pair loses equally.
             tied = np.ptp(predicted) == 0 or np.ptp(first.gold[rows]) == 0
             error = np.full(len(rows), 2.0) if tied else (right - _standardised(predicted)) ** 2
@@ -365,14 +366,8 @@ def _of_grades(
     return readings
 
 
-def _ranks(values: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(values), np.float64)
-
-
 def _standardised(values: Floats) -> Floats:
     """Return ranks with mean 0 and variance 1, or 0 if all values tie."""
-    ranks = _ranks(values)
+    ranks = mean_ranks(values)
     standardised: Floats = (ranks - ranks.mean()) / (float(ranks.std()) or 1.0)
     return standardised

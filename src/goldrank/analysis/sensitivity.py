@@ -20,6 +20,7 @@ from goldrank.progress import Progress
 from goldrank.runs.evaluate import find_or_evaluate, job_of, refuse_unused_reuse
 from goldrank.runs.run import Measures, prepare, settings_and_measures
 from goldrank.scoring import Bootstrap, Metrics
+from goldrank.stats.correlation import mean_ranks
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_tasks
 from goldrank.tasks.ranking.data_quality import DataQuality
@@ -130,11 +131,9 @@ class Sensitivity(Result):
 
     def places(self, evaluator: str, variant: int) -> dict[str, float]:
         """Return the place of each model under a setting, 1 being the best; tied models share the mean place."""
-        from scipy.stats import rankdata
-
         sign = 1 if evaluator in self.models[0].lower_is_better else -1
-        values = [sign * model.variants[variant].readings[evaluator].value for model in self.models]
-        return dict(zip((model.model for model in self.models), rankdata(values).tolist(), strict=True))
+        values = np.array([sign * model.variants[variant].readings[evaluator].value for model in self.models])
+        return dict(zip((model.model for model in self.models), mean_ranks(values).tolist(), strict=True))
 
     def content(self) -> dict[str, Any]:
         """Return everything for JSON."""

@@ -52,11 +52,8 @@ def run(args: argparse.Namespace) -> int:
         args.model,
         args.factory,
         metrics=metrics,
-        k=args.k,
-        similarity=args.similarity,
-        exclude_self=args.exclude_self,
-        alpha=args.alpha,
         bootstrap=how,
+        **options.keywords(args, ("k", "similarity", "exclude_self", "alpha")),
     )
     if args.plot is not None:
         figure_files.draw_into(args.plot, index_trade_off(result))

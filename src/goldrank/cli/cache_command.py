@@ -33,13 +33,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "action", choices=("info", "clear"), metavar="info|clear", help="list the entries, or remove them"
     )
-    kinds = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())
     parser.add_argument(
         "--kind",
         choices=("vectors", *KINDS),
         default="vectors",
         metavar="KIND",
-        help=f"vectors: vectors of encoded texts (default); {kinds}",
+        help=f"vectors: vectors of encoded texts (default); {options.describe_choices(KINDS)}",
     )
     parser.add_argument("--model", metavar="MODEL", help="only vectors of models whose name contains this text")
     parser.add_argument(

@@ -77,10 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return _run_across(args)
     options.refuse_unused(args, ["incomplete", "resample_tasks"], "without --across")
     how = {
-        "test": args.test,
-        "correction": args.correction,
-        "family": args.family,
-        "alpha": args.alpha,
+        **options.keywords(args, ("test", "correction", "family", "alpha")),
         "bootstrap": options.bootstrap(args),
         **options.conventions(args),
     }
@@ -109,12 +106,11 @@ def _add_across(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare the models of stored runs across their tasks, by the first metric of each task",
     )
-    choices = "; ".join(f"{name}: {meaning}" for name, meaning in INCOMPLETE.items())
     group.add_argument(
         "--incomplete",
         choices=tuple(INCOMPLETE),
         default="error",
-        help=f"if a model has no result on a task: {choices} (default error)",
+        help=f"if a model has no result on a task: {options.describe_choices(INCOMPLETE)} (default error)",
     )
     group.add_argument(
         "--resample-tasks",
@@ -148,10 +144,7 @@ def _run_across(args: argparse.Namespace) -> int:
         store=args.store,
         labels=options.labels(args),
         metrics=args.metric,
-        profile=args.profile,
-        incomplete=args.incomplete,
-        resample_tasks=args.resample_tasks,
-        alpha=args.alpha,
+        **options.keywords(args, ("profile", "incomplete", "resample_tasks", "alpha")),
         bootstrap=options.bootstrap(args),
         **options.conventions(args),
     )

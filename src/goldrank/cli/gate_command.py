@@ -104,15 +104,10 @@ def _decide(args: argparse.Namespace) -> GateResult:
     how: dict[str, Any] = {
         "margin": _parse_margin(args.margin),
         "fail_under": options.parse_numbers(args.fail_under or [], "--fail-under"),
-        "sequential": args.sequential,
-        "planned": args.planned,
-        "alpha": args.alpha,
-        "cannot_tell": args.cannot_tell,
-        "profile": args.profile,
+        **options.keywords(args, ("sequential", "planned", "alpha", "cannot_tell", "profile", "slice")),
         "bootstrap": options.bootstrap(args),
         **options.conventions(args),
         "slices": slice_options.read_given(args),
-        "slice": args.slice,
     }
     if not slice_options.wants_slices(args):
         options.refuse_unused(args, ["texts"], "without --slice", "name an attribute that is derived from texts")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from goldrank.cli import options
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY
 from goldrank.reporting.text.formatting import ARROWS
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import view_rows
+
+if TYPE_CHECKING:
+    from goldrank.encoders import ModelKind
+    from goldrank.index.base import IndexKind
 
 _EXAMPLES = """\
   goldrank list metrics
@@ -70,31 +76,29 @@ def _models() -> list[dict[str, str]]:
     return [*rows, {"model": "fuse", "what": fused, "example": "fuse:rrf(bm25,wordllama)", "install": "built in"}]
 
 
+def _kinds(what: str, kinds: Mapping[str, ModelKind | IndexKind]) -> list[dict[str, str]]:
+    return [
+        {what: name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
+        for name, kind in kinds.items()
+    ]
+
+
 def _indexes() -> list[dict[str, str]]:
     from goldrank.index.base import INDEXES
 
-    return [
-        {"index": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
-        for name, kind in INDEXES.items()
-    ]
+    return _kinds("index", INDEXES)
 
 
 def _predictors() -> list[dict[str, str]]:
     from goldrank.masked.predictors import PREDICTORS
 
-    return [
-        {"predictor": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
-        for name, kind in PREDICTORS.items()
-    ]
+    return _kinds("predictor", PREDICTORS)
 
 
 def _judges() -> list[dict[str, str]]:
     from goldrank.judging.judges import JUDGES
 
-    return [
-        {"judge": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
-        for name, kind in JUDGES.items()
-    ]
+    return _kinds("judge", JUDGES)
 
 
 def _transforms() -> list[dict[str, str]]:

@@ -15,7 +15,6 @@ from goldrank import progress
 from goldrank.cli import printing
 from goldrank.cli.standard_streams import prepare_streams, write_failure
 from goldrank.errors import GoldrankError, InputError, reason_of, shorten, unknown_name
-from goldrank.native import truncation_guard
 
 COMMANDS = {
     "run": "evaluate models on tasks, store the results, show the leaderboard",
@@ -78,9 +77,9 @@ def main(argv: list[str] | None = None) -> int:
         # A command creates many objects and few cycles: looking for these took a fifth of `goldrank run`.
         gc.set_threshold(200_000, 50, 50)
     arguments = sys.argv[1:] if argv is None else argv
-    # With a message the guard exits with 1, which is an answer of a gate; without one the process ends by its signal.
-    if argv is None and truncation_guard is not None and _failure(arguments) == 1:
-        truncation_guard.set_message(_TRUNCATED)
+    if argv is None:
+        _limit_blas_threads(arguments)
+        _explain_truncation(arguments)
     try:
         code = _run(arguments)
     except SystemExit:
@@ -92,13 +91,33 @@ def main(argv: list[str] | None = None) -> int:
     return code if reason is None else _fail(reason, arguments)
 
 
+def _limit_blas_threads(arguments: list[str]) -> None:
+    # These commands multiply no large matrices, and a thread of BLAS waits by spinning. numpy reads this only when it
+    # is imported, so no module may import numpy before.
+    if _command_name(arguments) in ("score", "compare", "gate", "baseline", "diff", "explain", "list"):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _explain_truncation(arguments: list[str]) -> None:
+    """Let a process that ends because a mapped file was truncated say so."""
+    from goldrank.native import truncation_guard
+
+    # With a message the guard exits with 1, which is an answer of a gate; without one the process ends by its signal.
+    if truncation_guard is not None and _failure(arguments) == 1:
+        truncation_guard.set_message(_TRUNCATED)
+
+
 INTERNAL_ERROR = 70
 """The exit code of an internal error: EX_SOFTWARE of sysexits.h."""
 
 
 def _failure(arguments: list[str]) -> int:
     """Return the exit code of a failure that is not the user's."""
-    return INTERNAL_ERROR if next((word for word in arguments if word not in _GENERAL), "") == "gate" else 1
+    return INTERNAL_ERROR if _command_name(arguments) == "gate" else 1
+
+
+def _command_name(arguments: list[str]) -> str:
+    return next((word for word in arguments if word not in _GENERAL), "")
 
 
 def run_program() -> NoReturn:
@@ -203,9 +222,6 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
-    if name in ("score", "compare", "gate", "baseline", "diff", "explain", "list"):
-        # These commands multiply no large matrices; starting the threads of BLAS would cost more than it saves.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")
     args = command.build_parser().parse_args(arguments[1:])
     if getattr(args, "format", None) != "json" or getattr(args, "action", None) == "export":

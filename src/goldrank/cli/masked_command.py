@@ -79,6 +79,12 @@ def _add_make(actions: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def _add_examples(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data", metavar="DATA", help="examples as JSONL, plain or compressed; - for standard input; or persons"
+    )
+
+
 def _add_ner(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ner",
@@ -102,9 +108,7 @@ def _add_check(actions: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(
         "check", help="find leaks, mismatches, adjacent masks and namesakes"
     )
-    parser.add_argument(
-        "data", metavar="DATA", help="examples as JSONL, plain or compressed; - for standard input; or persons"
-    )
+    _add_examples(parser)
     parser.add_argument("--strict", action="store_true", help="exit with code 1 if there are warnings")
     parser.add_argument(
         "--remask", choices=("strict", "source"), help="only count the examples that stay the same if masked again"
@@ -117,9 +121,7 @@ def _add_check(actions: Any) -> argparse.ArgumentParser:
 
 def _add_predict(actions: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser("predict", help="predict every mask, and store the guesses")
-    parser.add_argument(
-        "data", metavar="DATA", help="examples as JSONL, plain or compressed; - for standard input; or persons"
-    )
+    _add_examples(parser)
     parser.add_argument(
         "-m", "--model", nargs="+", required=True, metavar="MODEL", help="predictors (see goldrank list predictors)"
     )
@@ -179,6 +181,8 @@ def _add_match(actions: Any) -> argparse.ArgumentParser:
     return parser
 
 
+RULES = ("k", "pool", "matcher", "tier", "aliases")
+"""The options of `add_rules` besides the profile."""
 _PROFILE_HELP = (
     "which guesses are right: source (default), those that share a part of the name, or strict, those that name the "
     "same person; the other reading is shown beside it"
@@ -326,11 +330,7 @@ def _predict(args: argparse.Namespace) -> int:
         args.data,
         args.model,
         args.store,
-        k=args.k,
-        context=args.context,
-        limit=args.limit,
-        overwrite=args.overwrite,
-        reuse=args.reuse,
+        **options.keywords(args, ("k", "context", "limit", "overwrite", "reuse")),
         on_outcome=show,
     )
     stored_runs.print_notes(list(predictions.readings))
@@ -352,21 +352,8 @@ def _score(args: argparse.Namespace) -> int:
     with sharing(args.engine, args.work_folder) as sharding:
         result = score(
             args.runs,
-            data=args.data,
-            pad=args.pad,
-            profile=args.profile,
-            k=args.k,
-            pool=args.pool,
-            matcher=args.matcher,
-            tier=args.tier,
-            aliases=args.aliases,
-            groups=args.groups,
-            page=args.page,
-            example=args.example,
-            by=args.by,
-            bins=args.bins,
-            original=args.original,
-            alpha=args.alpha,
+            **options.keywords(args, ("data", "pad", "profile", *RULES, "original", "alpha")),
+            **options.keywords(args, ("groups", "page", "example", "by", "bins")),
             bootstrap=how,
             store=store,
             sharding=sharding,

@@ -69,13 +69,14 @@ class Parser(argparse.ArgumentParser):
         parse = self.parse_known_intermixed_args if self.intermixed else self.parse_known_args
         parsed, unknown = parse(args, namespace)
         if unknown:
-            self._refuse_unknown(unknown[0])
+            _parser_of(parsed, self)._refuse_unknown(unknown[0])
         return parsed
 
     def _refuse_unknown(self, argument: str) -> NoReturn:
         if argument.startswith("-"):
             option = argument.partition("=")[0]
-            raise unknown_name("option", option, _long_options(self), f"{self.prog} --help")
+            known = [name for name in self._option_string_actions if name.startswith("--")]
+            raise unknown_name("option", option, known, f"{self.prog} --help")
         raise InputError(
             f"the argument {shorten(argument)} is one too many", remedy=self.remedy or f"see {self.prog} --help"
         )
@@ -112,13 +113,13 @@ def wrap_command(line: str, width: int) -> list[str]:
     return [*(f"{part} \\" for part in lines[:-1]), lines[-1]]
 
 
-def _long_options(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the options of a parser and of its actions."""
-    names = [option for option in parser._option_string_actions if option.startswith("--")]
+def _parser_of(parsed: argparse.Namespace, parser: Parser) -> Parser:
+    """Return the parser of the action that was chosen on the command line, or the parser itself if it has none."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            names += [option for inner in action.choices.values() for option in _long_options(inner)]
-    return list(dict.fromkeys(names))
+            inner = action.choices.get(getattr(parsed, action.dest, ""))
+            return parser if inner is None else _parser_of(parsed, inner)
+    return parser
 
 
 def new_parser(command: str, description: str, examples: str) -> Parser:
@@ -231,9 +232,24 @@ def add_depth(group: argparse._ActionsContainer) -> None:
     group.add_argument("--depth", type=int, metavar="N", help="use only the first N results of each query")
 
 
+def add_scores(parser: argparse.ArgumentParser) -> None:
+    """Add ``--scores``."""
+    parser.add_argument("--scores", choices=tuple(CHOICES["scores"]), help=CONVENTION_HELP["scores"])
+
+
 def add_per_query(parser: argparse.ArgumentParser) -> None:
     """Add ``-q/--per-query``."""
     parser.add_argument("-q", "--per-query", action="store_true", help="show the value of every query")
+
+
+def describe_choices(meanings: Mapping[str, str]) -> str:
+    """Return what each value of an option means, for its help."""
+    return "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+
+
+def keywords(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options of these names that are given, as keywords of a function."""
+    return {name: value for name in names if (value := getattr(args, name, None)) is not None}
 
 
 def refuse_unused(args: argparse.Namespace, names: Iterable[str], why: str, remedy: str = "leave it out") -> None:
@@ -408,10 +424,9 @@ def add_overwrite(parser: argparse.ArgumentParser, default: str | None = None) -
     """Add ``--overwrite`` for stored results (alone: ``always``), and ``--reuse`` for those of live models."""
     from goldrank.runs.evaluate import OVERWRITE
 
-    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in OVERWRITE.items())
     parser.add_argument(
         "--overwrite", nargs="?", const="always", choices=tuple(OVERWRITE), default=default,
-        help=f"{meanings} (default missing; always without a value)",
+        help=f"{describe_choices(OVERWRITE)} (default missing; always without a value)",
     )  # fmt: skip
     parser.add_argument(
         "--reuse", action="store_true", default=None,
@@ -456,7 +471,7 @@ def add_general(parser: argparse.ArgumentParser) -> None:
 
 def conventions(args: argparse.Namespace) -> dict[str, Any]:
     """Return the conventions that are on the command line."""
-    return {name: getattr(args, name) for name in CONVENTIONS if getattr(args, name) is not None}
+    return keywords(args, CONVENTIONS)
 
 
 def bootstrap(args: argparse.Namespace) -> Bootstrap:
@@ -492,8 +507,7 @@ def say_reading(table: Table) -> Table:
 
 def file_keywords(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options for files of gold and runs as keywords of `report` and `plot`."""
-    values = {name: getattr(args, name, None) for name in ("texts", "corpus", "gold_format", "run_format")}
-    return {"gold": args.gold, **{name: value for name, value in values.items() if value is not None}}
+    return {"gold": args.gold, **keywords(args, ("texts", "corpus", "gold_format", "run_format"))}
 
 
 def read_gold(args: argparse.Namespace) -> Gold:
@@ -553,8 +567,7 @@ def collection_from_pairs(args: argparse.Namespace) -> Collection | None:
         return None
     from goldrank.tasks.evalrank import from_pairs
 
-    settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return from_pairs(args.from_pairs, **settings)
+    return from_pairs(args.from_pairs, **keywords(args, names))
 
 
 def refuse_unwritable(args: argparse.Namespace) -> None:
@@ -573,8 +586,7 @@ def print_warnings(warnings: Iterable[DataWarning], args: argparse.Namespace) ->
     """Print warnings to standard error unless the printed result itself begins with them."""
     if args.output is None and args.format in ("table", "json"):
         return
-    for warning in warnings:
-        printing.say(f"warning: {warning}")
+    printing.warn(warnings)
 
 
 def emit(result: View | str, args: argparse.Namespace) -> None:

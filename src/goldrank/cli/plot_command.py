@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.cli import options, printing, stored_runs
-from goldrank.cli.masked_command import add_rules
+from goldrank.cli.masked_command import RULES, add_rules
 from goldrank.data.collections import gold_alone
 from goldrank.errors import InputError, unknown_name
 from goldrank.io.files import run_names
 from goldrank.masked.scoring.profiles import READINGS
-from goldrank.metrics import CHOICES
 from goldrank.reporting.figures.comparison import NAMES as RANKS
 from goldrank.reporting.plots import plot, refuse_unknown, sources_of
 from goldrank.reporting.render.matplotlib_files import require_matplotlib
@@ -35,7 +34,7 @@ calibration. Figures of rankings: rank-curve, metric-by-cutoff, precision-recall
 rank-histogram; of two or more runs on the same gold also leaderboard,
 significance-groups, paired-scatter, differences, metric-by-seconds.
 """
-_OF_MASKS = ("unit", "sizes", "k", "pool", "matcher", "tier", "aliases")
+_OF_MASKS = ("unit", "sizes", *RULES)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -52,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     options.add_stored_task(parser)
     options.add_file_options(parser)
     options.add_label(parser, "a run")
-    parser.add_argument("--scores", choices=tuple(CHOICES["scores"]), help=options.CONVENTION_HELP["scores"])
+    options.add_scores(parser)
     parser.add_argument("--data", metavar="DATA", help="the examples to which files of masked predictions belong")
     parser.add_argument(
         "--figure", nargs="+", action="extend", metavar="NAME", help="figures to draw (default: all that are possible)"
@@ -118,23 +117,10 @@ def run(args: argparse.Namespace) -> int:
         labels=options.labels(args),
         figures=args.figure,
         metrics=args.metric,
-        profile=args.profile,
-        unit=args.unit,
-        by=args.by,
-        sizes=args.sizes,
-        data=args.data,
-        k=args.k,
-        pool=args.pool,
-        matcher=args.matcher,
-        tier=args.tier,
-        aliases=args.aliases,
-        format=args.format,
-        theme=args.theme,
-        size=args.size,
+        **options.keywords(args, ("profile", "unit", "by", "sizes", "data", *RULES, "format", "theme", "size")),
         on_file=lambda path: printing.show(str(path)),
     )
-    for warning in plots.warnings:
-        printing.say(f"warning: {warning}")
+    printing.warn(plots.warnings)
     stored_runs.print_notes([*plots.notes, *(f"left out {figure.name}: {figure.reason}" for figure in plots.left_out)])
     return 0
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import TextIO
 
 from goldrank import terminal
-from goldrank.errors import GoldrankError, InputError
+from goldrank.errors import DataWarning, GoldrankError, InputError
 from goldrank.escaping import escape_line, escape_text
 from goldrank.redaction import redact
 from goldrank.reporting.text.grids import Layout
@@ -95,6 +95,12 @@ def say(line: str, *, end: str = "\n") -> None:
     if sys.stderr.isatty() and (width := terminal.output_width(sys.stderr)) is not None:
         message = "\n".join(terminal.wrap(message, width, hanging="  ", break_words=False))
     print(message, end=end, file=sys.stderr, flush=True)
+
+
+def warn(warnings: Iterable[DataWarning]) -> None:
+    """Print warnings to standard error."""
+    for warning in warnings:
+        say(f"warning: {warning}")
 
 
 def remark(line: str) -> None:

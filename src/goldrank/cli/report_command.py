@@ -85,19 +85,13 @@ def run(args: argparse.Namespace) -> int:
         **keywords,
         labels=options.labels(args),
         format=None if as_json else look,
-        title=args.title,
-        worst=args.worst,
-        theme=args.theme,
         metrics=args.metric,
-        profile=args.profile,
         conventions=options.conventions(args),
         bootstrap=options.bootstrap(args),
-        alpha=args.alpha,
-        slices=args.slices,
         slice_names=args.slice,
+        **options.keywords(args, ("title", "worst", "theme", "profile", "alpha", "slices")),
     )
-    for warning in result.warnings:
-        printing.say(f"warning: {warning}")
+    printing.warn(result.warnings)
     stored_runs.print_notes(list(result.notes))
     if as_json:
         options.emit(view_of(result), args)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from goldrank.cli import options, printing, stored_runs
 from goldrank.cli.engine_options import add_engine, sharing
+from goldrank.cli.options import describe_choices
 from goldrank.cli.run_config import RunConfig, configured
 from goldrank.data.chunking import CHUNKINGS
 from goldrank.data.text_rule import PARTS
@@ -88,8 +89,8 @@ def _add_ranking(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--fit-on", metavar="TEXTS", help="fit transforms on: corpus (default), evaluated, vocabulary, or a file"
     )
-    group.add_argument("--oov", choices=tuple(OOV), help=_choices(OOV) + " (default: the task's)")
-    group.add_argument("--scoring", choices=tuple(SCORINGS), help=_choices(SCORINGS) + " (default single)")
+    group.add_argument("--oov", choices=tuple(OOV), help=describe_choices(OOV) + " (default: the task's)")
+    group.add_argument("--scoring", choices=tuple(SCORINGS), help=describe_choices(SCORINGS) + " (default single)")
     group.add_argument("--depth", metavar="N|all", help="number of results per query (default: the task's)")
     group.add_argument("--rerank", metavar="SCORER", help="pair scorer that reorders the first results")
     group.add_argument("--rerank-depth", type=int, metavar="N", help="number of results to rerank (default 100)")
@@ -97,7 +98,7 @@ def _add_ranking(parser: argparse.ArgumentParser) -> None:
 
 def _add_texts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("texts")
-    group.add_argument("--text", metavar="PARTS", help=f"parts of items, joined by +: {_choices(PARTS)}")
+    group.add_argument("--text", metavar="PARTS", help=f"parts of items, joined by +: {describe_choices(PARTS)}")
     group.add_argument("--query-text", metavar="PARTS", help="parts of queries, likewise")
     group.add_argument("--separator", metavar="TEXT", help="text between the parts of an item (default a blank)")
     group.add_argument("--sections", type=int, metavar="N", help="use only the first N sections of items")
@@ -105,12 +106,8 @@ def _add_texts(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--chunk",
         metavar="CHUNKING",
-        help=f"rank documents by their best chunk: {_choices(CHUNKINGS)} (default none)",
+        help=f"rank documents by their best chunk: {describe_choices(CHUNKINGS)} (default none)",
     )
-
-
-def _choices(meanings: dict[str, str]) -> str:
-    return "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
 
 
 def run(args: argparse.Namespace) -> int:
@@ -156,8 +153,7 @@ def run(args: argparse.Namespace) -> int:
             **vars(config.measures),
         )
     if args.format not in ("table", "json") or args.output is not None:
-        for warning in (warning for board in boards for warning in board.warnings):
-            printing.say(f"warning: {warning}")
+        printing.warn(warning for board in boards for warning in board.warnings)
     if args.format in ("json", "csv"):
         options.emit(leaderboards_view(boards, args.worst), args)
     elif not at_once:

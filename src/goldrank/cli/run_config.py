@@ -27,7 +27,11 @@ _ENTRIES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("sections", "words", "depth"), ((int,), "a whole number")),
     **dict.fromkeys(("parts", "separator"), ((str,), "text")),
 }
-_TABLES = ("text", "query_text", "conventions")
+# The settings that are texts or whole numbers, in the order in which they are checked.
+_PLAIN = {
+    str: ("similarity", "index", "scoring", "transform", "fit_on", "oov", "rerank", "chunk", "split", "preset"),
+    int: ("rerank_depth", "limit", "seed"),
+}
 
 
 @dataclass(frozen=True)
@@ -182,23 +186,12 @@ def _checked(given: _Given) -> RunConfig:
     lists = {name: _texts(given, name) for name in _LISTS}
     # Defaults that a run file repeats count as given only with a preset, whose settings they override.
     stated = given.flags if given.values.get("preset") is None else given.values
+    usual = Settings()
     settings = Settings(
-        similarity=given.take("similarity", str, "cosine"),
-        index=given.take("index", str, "exact"),
-        scoring=given.take("scoring", str, "single"),
-        transform=given.take("transform", str, "none"),
-        fit_on=given.take("fit_on", str, "corpus"),
-        oov=given.take("oov", str, None),
+        **{name: given.take(name, kind, getattr(usual, name)) for kind, names in _PLAIN.items() for name in names},
         depth=_depth(given),
-        rerank=given.take("rerank", str, None),
-        rerank_depth=given.take("rerank_depth", int, 100),
-        chunk=given.take("chunk", str, "none"),
         text=_rule(given, "text"),
         query_text=_rule(given, "query_text"),
-        split=given.take("split", str, None),
-        limit=given.take("limit", int, None),
-        seed=given.take("seed", int, 0),
-        preset=given.take("preset", str, None),
         given=frozenset(stated).intersection(known_names()),
     )
     overwrite = given.take("overwrite", str, "missing")

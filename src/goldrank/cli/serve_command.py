@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from goldrank.cli import options, printing, serving, stored_runs
 from goldrank.errors import InputError, counts, shorten
-from goldrank.metrics import CHOICES
 
 if TYPE_CHECKING:
     from goldrank.store import Store
@@ -35,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("runs", metavar="RUN", nargs="*", help="run files, which are not stored")
     options.add_file_options(parser)
     options.add_texts(parser)
-    parser.add_argument("--scores", choices=tuple(CHOICES["scores"]), help=options.CONVENTION_HELP["scores"])
+    options.add_scores(parser)
     options.add_metric(parser, "metric of run files (default: those of the profile); repeatable")
     options.add_profile(parser)
     stored_runs.add_store(parser)
@@ -82,8 +81,7 @@ def _shown_store(args: argparse.Namespace) -> Iterator[tuple[Store, str]]:
     gold = keywords.pop("gold")
     how = {"scores": args.scores, "metrics": args.metric, "profile": args.profile or "standard"}
     with file_runs(gold, args.runs, **keywords, **how, keep_rankings=True) as files:
-        for warning in files.warnings:
-            printing.say(f"warning: {warning}")
+        printing.warn(files.warnings)
         stored_runs.print_notes(list(files.notes))
         stay = "nothing is stored for later (goldrank run -m run:FILE -t GOLD does that)"
         yield files.store, f"{counts(len(files.runs), 'run file')}; {stay}"

@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from goldrank.store import StoredRun
 
 
-def add_slices(parser: argparse.ArgumentParser) -> None:
-    """Add ``--slices`` and ``--slice``."""
-    group = parser.add_argument_group("slices (groups of queries; see goldrank list slices)")
+def add_slices_file(group: argparse._ActionsContainer) -> None:
+    """Add ``--slices``."""
     group.add_argument(
         "--slices",
         metavar="FILE",
         help="attributes of queries: CSV, TSV, JSON Lines or Parquet with a column of query ids (query, query_id or "
         "qid, or the first one) and a column for each attribute",
     )
+
+
+def add_slices(parser: argparse.ArgumentParser) -> None:
+    """Add ``--slices`` and ``--slice``."""
+    group = parser.add_argument_group("slices (groups of queries; see goldrank list slices)")
+    add_slices_file(group)
     group.add_argument(
         "--slice",
         action="append",

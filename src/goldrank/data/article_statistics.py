@@ -11,7 +11,7 @@ import numpy as np
 
 from goldrank.data.collections.collection import Collection, Document
 from goldrank.data.titles import fold_title, normal_title
-from goldrank.io.columns import Columns, row_queries
+from goldrank.io.columns import Columns
 
 _WORD = re.compile(r"\w+")
 
@@ -43,7 +43,7 @@ class ArticleStatistics:
 
 def describe(gold: Columns, collection: Collection | None = None) -> ArticleStatistics:
     """Count what the papers print: from the gold alone, and with a related *collection* from its articles too."""
-    pairs = list(zip(row_queries(gold), gold.items, strict=True))
+    pairs = [(source, item) for source, item, _ in gold.rows()]
     named = {name for pair in pairs for name in pair}
     sections: list[int] = []
     lengths: list[int] = []
@@ -90,7 +90,7 @@ def _disjoint(
 
 def published_counts(gold: Columns) -> tuple[str, ...]:
     """Return the counts that papers print of this gold, and why they differ from it; nothing for unknown gold."""
-    pairs = sorted("\t".join(map(fold_title, pair)) for pair in zip(row_queries(gold), gold.items, strict=True))
+    pairs = sorted(f"{fold_title(source)}\t{fold_title(item)}" for source, item, _ in gold.rows())
     return _PUBLISHED.get(hashlib.sha256("\n".join(pairs).encode()).hexdigest()[:16], ())
 
 

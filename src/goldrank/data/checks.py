@@ -17,8 +17,8 @@ from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.leaks import RelevantPair, find_leaks
 from goldrank.data.near_duplicates import fold, group_near_duplicates
 from goldrank.data.titles import match_titles, repair_encoding
-from goldrank.errors import shorten
-from goldrank.io.columns import Columns, row_queries
+from goldrank.errors import counts, shorten
+from goldrank.io.columns import Columns
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -129,25 +129,18 @@ def check(collection: Collection) -> CollectionReport:
         *(_about_all_texts(collection, items, queries) if collection.has_texts else ()),
         *(Finding("note", "remark of the reader", 1, _sentence(remark)) for remark in collection.remarks),
     ]
-    return CollectionReport(
-        name=collection.name,
-        source=collection.source,
-        format=collection.format,
+    return _report(
+        gold,
+        findings,
+        **_origin(collection),
         split=collection.split,
         splits=collection.splits,
         related=collection.related,
-        checksum=collection.checksum,
         items=len(items.ids),
         queries=len(queries.ids),
-        judged_queries=len(gold.queries),
-        judged_pairs=len(gold.items),
-        relevant_pairs=int((gold.values > 0).sum()),
         words=_words(collection, items, queries),
         statistics=describe(gold, collection) if of_articles else None,
         published=published_counts(gold) if of_articles else (),
-        findings=tuple(sorted((finding for finding in findings if finding.count), key=_gravest_first)),
-        readings=collection.readings,
-        first_query=_first_query(collection),
     )
 
 
@@ -183,20 +176,25 @@ def _check_judgements(collection: Collection) -> CollectionReport:
         *_about_spelling(items, "item"),
         *_about_spelling(queries, "query"),
     ]
+    return _report(gold, findings, **_origin(collection), related=False, queries=len(gold.queries))
+
+
+def _report(gold: Columns, findings: Iterable[Finding], **fields: Any) -> CollectionReport:
+    """Return a report with the counts of the gold, and the findings that occur, the gravest first."""
+    occurring = (finding for finding in findings if finding.count)
     return CollectionReport(
-        name=collection.name,
-        source=collection.source,
-        format=collection.format,
-        related=False,
-        checksum=collection.checksum,
-        queries=len(gold.queries),
         judged_queries=len(gold.queries),
         judged_pairs=len(gold.items),
         relevant_pairs=int((gold.values > 0).sum()),
-        findings=tuple(sorted((finding for finding in findings if finding.count), key=_gravest_first)),
-        readings=collection.readings,
-        first_query=_first_query(collection),
+        findings=tuple(sorted(occurring, key=lambda finding: SEVERITIES.index(finding.severity))),
+        **fields,
     )
+
+
+def _origin(collection: Collection) -> dict[str, Any]:
+    """Return the fields of a report that say what the collection is."""
+    names = ("name", "source", "format", "checksum", "readings")
+    return {name: getattr(collection, name) for name in names} | {"first_query": _first_query(collection)}
 
 
 def _first_query(collection: Collection) -> FirstQuery | None:
@@ -229,20 +227,15 @@ def _texts_of(documents: Documents, wanted: Set[str]) -> dict[str, str]:
 def check_gold(gold: Columns) -> CollectionReport:
     """Check lists of similar articles without the articles: titles, each with the titles of similar articles."""
     titles = dict.fromkeys([*gold.queries, *gold.items])
-    own = [query for query, item in zip(row_queries(gold), gold.items, strict=True) if query == item]
+    own = [query for query, item, _ in gold.rows() if query == item]
     findings = [
         _finding("warning", "self gold", own, "{n} whose list holds the source itself", noun="source"),
         _finding(
             "warning",
             "wrongly decoded titles",
-            [
-                f"{shorten(title)} is {shorten(repaired)}"
-                for title in titles
-                if (repaired := repair_encoding(title)) != title
-            ],
+            [(title, repaired) for title in titles if (repaired := repair_encoding(title)) != title],
             "{n} whose UTF-8 was read as Windows-1252: an article is found by the repaired title only",
             noun="title",
-            quote=False,
         ),
         _finding(
             "note",
@@ -253,26 +246,20 @@ def check_gold(gold: Columns) -> CollectionReport:
         ),
         *_about_spelling(_DocumentSurvey(titles={title: title for title in titles}), "gold"),
     ]
-    return CollectionReport(
+    return _report(
+        gold,
+        findings,
         name=gold.source,
         source=gold.source,
         format="gold alone",
-        judged_queries=len(gold.queries),
-        judged_pairs=len(gold.items),
-        relevant_pairs=int((gold.values > 0).sum()),
         statistics=describe(gold),
         published=published_counts(gold),
-        findings=tuple(sorted((finding for finding in findings if finding.count), key=_gravest_first)),
     )
 
 
 def content_of(document: Document) -> str:
     """Return title, headings and texts of a document, joined by blanks."""
     return " ".join([document.title, *(part for section in document.sections for part in section)])
-
-
-def _gravest_first(finding: Finding) -> int:
-    return SEVERITIES.index(finding.severity)
 
 
 @dataclass
@@ -337,11 +324,11 @@ def _digest(words: Sequence[str]) -> bytes:
 
 
 def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey, *, related: bool) -> Iterator[Finding]:
-    judged, rows = dict.fromkeys(gold.queries), row_queries(gold)
+    judged, rows = dict.fromkeys(gold.queries), list(gold.rows())
     unknown = [query for query in judged if query not in queries.ids]
-    outside = [(query, item) for query, item in zip(rows, gold.items, strict=True) if item not in items.ids]
-    lost = list(dict.fromkeys(item for _, item in outside))
-    relevant = {query for query, value in zip(rows, gold.values.tolist(), strict=True) if value > 0}
+    outside = [(item, query) for query, item, _ in rows if item not in items.ids]
+    lost = list(dict.fromkeys(item for item, _ in outside))
+    relevant = {query for query, _, grade in rows if grade > 0}
     yield _finding(
         "error", "nothing relevant", [] if relevant else list(judged) or ["no query"], "{n} judged and no pair relevant"
     )
@@ -355,16 +342,16 @@ def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey,
     yield _finding(
         "error" if all_outside else "warning",
         "gold outside the corpus",
-        [f"{shorten(item)} for {shorten(query)}" for query, item in outside],
+        outside,
         "{n} whose item is not in the corpus: no model can find it",
         noun="gold pair",
-        quote=False,
+        joint="for",
     )
     for what, wanted, there in (("items", lost, items.ids), ("queries", unknown, queries.ids)):
         yield from _misspelt(what, wanted, there)
     # Queries and items may both be numbered from 1: an equal id means the same document only if the texts are equal.
     same = queries.ids if related else {i for text, i in queries.bodies.items() if items.bodies.get(text) == i}
-    own = [query for query, item in zip(rows, gold.items, strict=True) if query == item and query in same]
+    own = [query for query, item, _ in rows if query == item and query in same]
     yield _finding(
         "warning",
         "self gold",
@@ -379,23 +366,19 @@ def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey,
         [query for query in queries.ids if query not in judged],
         "{n} without gold: not scored",
     )
-    negative = [
-        f"{shorten(item)} for {shorten(query)}"
-        for query, item, value in zip(rows, gold.items, gold.values.tolist(), strict=True)
-        if value < 0
-    ]
+    negative = [(item, query) for query, item, grade in rows if grade < 0]
     yield _finding(
-        "note", "negative grades", negative, "{n} with a grade below 0: not relevant", noun="gold pair", quote=False
+        "note", "negative grades", negative, "{n} with a grade below 0: not relevant", noun="gold pair", joint="for"
     )
 
 
 def _misspelt(what: str, wanted: Sequence[str], there: Iterable[str]) -> Iterator[Finding]:
     """Yield findings on gold that would match if both sides were spelt alike."""
     matches, _ = match_titles(wanted, there) if wanted else ({}, [])
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[str, list[tuple[str, str]]] = {}
     for title, spelling in matches.items():
         reason = next((name for name, form in _FORMS.items() if form(title) == form(spelling)), "white space")
-        by_reason.setdefault(reason, []).append(f"{shorten(title)} is {shorten(spelling)}")
+        by_reason.setdefault(reason, []).append((title, spelling))
     for reason, examples in by_reason.items():
         yield _finding(
             "warning",
@@ -403,7 +386,6 @@ def _misspelt(what: str, wanted: Sequence[str], there: Iterable[str]) -> Iterato
             examples,
             f"{{n}} of the gold not among the {what} only because of {reason}",
             noun="id",
-            quote=False,
         )
 
 
@@ -411,18 +393,20 @@ def _about_texts(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
     plural = _plural(noun)
     yield _finding("error", f"repeated ids of {plural}", survey.repeated, "{n} given more than once", noun=f"{noun} id")
     yield _finding("warning", f"empty {plural}", survey.empty, "{n} without any text", noun=noun)
-    same = [f"{shorten(copy)} is {shorten(first)}" for copy, first in survey.same]
     yield _finding(
         "warning" if noun == "item" else "note",
         f"identical {plural}",
-        same,
+        survey.same,
         "{n} with the very text of another one" + (": a model can only tie them" if noun == "item" else ""),
         noun=noun,
-        quote=False,
     )
-    titles = [f"{shorten(copy)} and {shorten(first)}" for copy, first in survey.same_title]
     yield _finding(
-        "note", f"{plural} of one title", titles, "{n} with the title of another one", noun=noun, quote=False
+        "note",
+        f"{plural} of one title",
+        survey.same_title,
+        "{n} with the title of another one",
+        noun=noun,
+        joint="and",
     )
     yield _finding(
         "warning", f"control characters in {plural}", survey.control, "{n} with control characters", noun=noun
@@ -437,15 +421,10 @@ def _about_texts(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
 
 
 def _about_queries_among_items(items: _DocumentSurvey, queries: _DocumentSurvey) -> Iterator[Finding]:
-    equal = [
-        f"{shorten(query)} is {shorten(items.bodies[digest])}"
-        for digest, query in queries.bodies.items()
-        if digest in items.bodies
-    ]
+    equal = [(query, items.bodies[digest]) for digest, query in queries.bodies.items() if digest in items.bodies]
     yield _finding(
-        "note", "queries that are items", equal, "{n} whose text is that of an item, but for case and punctuation",
-        quote=False,
-    )  # fmt: skip
+        "note", "queries that are items", equal, "{n} whose text is that of an item, but for case and punctuation"
+    )
 
 
 _LEAKS = {
@@ -464,14 +443,12 @@ def _about_leaks(collection: Collection) -> Iterator[Finding]:
     leaks = find_leaks(_relevant_pairs(collection))
     for code, leaking in leaks.by_code().items():
         name, sentence = _LEAKS[code]
-        cases = [f"{shorten(query)} by {shorten(item)}" for query, item in leaking.items()]
-        yield _finding("warning", name, cases, f"{{n}} {sentence}: comparing texts finds it", quote=False)
+        cases = list(leaking.items())
+        yield _finding("warning", name, cases, f"{{n}} {sentence}: comparing texts finds it", joint="by")
 
 
 def _relevant_pairs(collection: Collection) -> Iterator[RelevantPair]:
-    gold = collection.gold
-    rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
-    relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
+    relevant = [(query, item) for query, item, grade in collection.gold.rows() if grade > 0 and query != item]
     item_ids, query_ids = {item for _, item in relevant}, {query for query, _ in relevant}
     items = {document.id: document for document in collection.items if document.id in item_ids}
     queries = {document.id: content_of(document) for document in collection.queries if document.id in query_ids}
@@ -493,15 +470,14 @@ def _about_near_duplicates(collection: Collection, items: _DocumentSurvey) -> It
     yield _finding(
         "warning",
         "near-duplicate items",
-        [f"{shorten(copy)} is nearly {shorten(first)}" for copy, first in near],
+        near,
         "{n} with at least half of their three-word sequences in common with another one",
         noun="item",
-        quote=False,
+        joint="is nearly",
     )
     group_of = {ids[place]: group for group in groups for place in group}
-    gold = collection.gold
     relevant: dict[str, set[str]] = {}
-    for query, item, grade in zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True):
+    for query, item, grade in collection.gold.rows():
         if grade > 0:
             relevant.setdefault(query, set()).add(item)
     inconsistent = [
@@ -524,10 +500,10 @@ def _about_spelling(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
             yield _finding(
                 "note" if reason == "case" else "warning",
                 f"{what} of {_plural(noun)} alike but for {reason}",
-                [f"{shorten(name)} and {shorten(first)}" for name, first in pairs],
+                pairs,
                 f"{{n}} that differ from another one only in {reason}",
                 noun=f"{noun} {what[:-1]}",
-                quote=False,
+                joint="and",
             )
 
 
@@ -546,10 +522,18 @@ def _alike(names: Mapping[str, object]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _finding(
-    severity: Severity, name: str, cases: Sequence[str], sentence: str, *, noun: str = "query", quote: bool = True
+    severity: Severity,
+    name: str,
+    cases: Sequence[str | tuple[str, str]],
+    sentence: str,
+    *,
+    noun: str = "query",
+    joint: str = "is",
 ) -> Finding:
-    number = f"{len(cases)} {noun if len(cases) == 1 else _plural(noun)}"
-    shown = tuple(shorten(case) if quote else case for case in cases[:EXAMPLES])
+    """Return a finding; *joint* stands between the two names of a case that is a pair."""
+    examples = ((case,) if isinstance(case, str) else case for case in cases[:EXAMPLES])
+    shown = tuple(f" {joint} ".join(map(shorten, names)) for names in examples)
+    number = counts(len(cases), noun, _plural(noun))
     return Finding(severity, name, len(cases), sentence.format(n=number) + ".", shown)
 
 

@@ -12,6 +12,8 @@ from goldrank.errors import InputError, counts, shorten
 from goldrank.io.column_names import Roles, describe_table
 from goldrank.io.files import PathLike
 
+_COLUMNS = 5
+"""The number of columns in the tables of MRPC and SICK."""
 Fill = Callable[[Path, LabelledRows], None]
 _NESTED = "Nested 5-fold cross-validation."
 _CHOSEN = "Five folds of the training part choose the penalty."
@@ -70,27 +72,27 @@ def _read_mrpc(folder: Path, rows: LabelledRows) -> None:
     """``quality, id, id, string, string``; quotes are plain characters."""
     for split in ("train", "test"):
         file = folder / f"msr_paraphrase_{split}.txt"
-        for place, cells in _tab_table(file, rows, 5, {"label": 0, "text": 3, "second": 4}):
+        for place, cells in _tab_table(file, rows, {"label": 0, "text": 3, "second": 4}):
             rows.add(place, cells[0], cells[3], cells[4], split)
 
 
 def _read_sick(folder: Path, rows: LabelledRows) -> None:
     """``pair_ID, sentence_A, sentence_B, relatedness, entailment``."""
     for split, name in (("train", "SICK_train"), ("dev", "SICK_trial"), ("test", "SICK_test_annotated")):
-        for place, cells in _tab_table(folder / f"{name}.txt", rows, 5, {"text": 1, "second": 2, "label": 4}):
+        for place, cells in _tab_table(folder / f"{name}.txt", rows, {"text": 1, "second": 2, "label": 4}):
             rows.add(place, cells[4], cells[1], cells[2], split)
 
 
-def _tab_table(file: Path, rows: LabelledRows, width: int, roles: Roles) -> Iterator[tuple[str, list[str]]]:
+def _tab_table(file: Path, rows: LabelledRows, roles: Roles) -> Iterator[tuple[str, list[str]]]:
     lines = placed_lines(file, rows.remarks)
     header = next(lines)[1].split("\t")
-    if len(header) == width:
+    if len(header) == _COLUMNS:
         rows.readings.append(describe_table(str(file), header, roles))
     for place, line in lines:
         cells = line.split("\t")
-        if len(cells) != width:
+        if len(cells) != _COLUMNS:
             raise InputError(
-                f"the row has {counts(len(cells), 'column')} instead of {width}",
+                f"the row has {counts(len(cells), 'column')} instead of {_COLUMNS}",
                 where=place,
                 remedy="separate the columns by one tab each",
             )

@@ -44,8 +44,12 @@ class Attributes:
         names = " and ".join(part.source for part in (self, other) if part.values)
         return Attributes({**self.values, **other.values}, names or self.source, self.reading or other.reading)
 
-    def refuse_unknown(self, queries: Sequence[str]) -> None:
-        """Raise InputError if a query is not among *queries*, those of the gold.
+    def refuse_unknown(self, queries: Sequence[str], owner: str = "the gold") -> None:
+        """Raise InputError if a query is not among *queries*.
+
+        Args:
+            queries: The queries that may have attributes.
+            owner: What holds them, for messages.
 
         Raises:
             InputError: Queries are unknown, or none is known.
@@ -54,14 +58,14 @@ class Attributes:
         unknown = sorted(listed - known)
         if listed and len(unknown) == len(listed):
             raise InputError(
-                f"none of its {counts(len(listed), 'query', 'queries')} is in the gold (it has {shorten(unknown[0])}, "
-                f"the gold has {shorten(next(iter(queries), ''))})",
+                f"none of its {counts(len(listed), 'query', 'queries')} is in {owner} (it has {shorten(unknown[0])}, "
+                f"{owner} has {shorten(next(iter(queries), ''))})",
                 where=self.source,
-                remedy="write the ids of queries as in the gold",
+                remedy=f"write the ids of queries as in {owner}",
             )
         if unknown:
             raise InputError(
-                f"{counts(len(unknown), 'query is', 'queries are')} not in the gold, such as {shorten(unknown[0])}",
+                f"{counts(len(unknown), 'query is', 'queries are')} not in {owner}, such as {shorten(unknown[0])}",
                 where=self.source,
                 remedy="correct the ids, or remove these rows",
             )

@@ -20,7 +20,7 @@ _LONGEST_SERVED = 64
 """Names of models behind a server are long and differ at their ends."""
 _SHORTEST_DIGEST = 4
 EVALUATED = "evaluated"
-"""The input that tells the dated versions of a run apart: when it was evaluated."""
+"""The input that distinguishes the dated versions of a run: the time of the evaluation."""
 _DATE = re.compile(r"-\d{8}t\d{4,12}z$")
 
 

@@ -92,7 +92,7 @@ class Store:
 
         None is returned if there is none, its row is damaged or its tables are gone.
         """
-        # Whoever asks evaluates what is missing: say now, not after hours, that the result could not be saved.
+        # The caller evaluates what is missing: without pyarrow, fail now and not when the result is saved.
         load_pyarrow()
         return self._find_exact(inputs) or next(iter(self.versions(inputs)), None)
 
@@ -385,7 +385,7 @@ def _is_old(path: Path) -> bool:
 
 
 def _touch(folder: Path) -> bool:
-    """Protect a folder from being swept for an hour; return False if it is gone."""
+    """Prevent the removal of a folder as abandoned for an hour; return False if it does not exist."""
     try:
         os.utime(folder)
     except OSError:

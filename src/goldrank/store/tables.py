@@ -264,7 +264,9 @@ def _read_groups(file: Any) -> Any:
     if file.num_row_groups < 2:
         return file.read()
     pyarrow, _ = load_pyarrow()
-    return pyarrow.concat_tables([file.read_row_group(group) for group in range(file.num_row_groups)])
+    return pyarrow.concat_tables(
+        [file.read_row_group(group, use_threads=False) for group in range(file.num_row_groups)]
+    )
 
 
 def _plain_row(table: Any) -> dict[str, Any]:

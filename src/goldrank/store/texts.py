@@ -98,7 +98,7 @@ class Texts:
             columns["id"] += [ids[row] for row in rows]
             columns["title"] += [texts[row].title[:LONGEST] for row in rows]
             columns["text"] += [texts[row].text[:LONGEST] for row in rows]
-        table = pyarrow.table({name: strings_to_arrow(_encodable(column)) for name, column in columns.items()})
+        table = pyarrow.table({name: _arrow_strings(column) for name, column in columns.items()})
         make_private_folder(self.path.parent)
         write_atomically(
             self.path,
@@ -204,6 +204,14 @@ def _encodable(texts: list[str]) -> list[str]:
     except UnicodeEncodeError:
         return [replace_surrogates(text) for text in texts]
     return texts
+
+
+def _arrow_strings(texts: list[str]) -> Any:
+    """Return the texts as UTF-8 can encode them, as an Arrow array."""
+    try:
+        return strings_to_arrow(texts)
+    except UnicodeEncodeError:
+        return strings_to_arrow([replace_surrogates(text) for text in texts])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.masked.names.matching import MATCHERS, Person
-from goldrank.masked.names.patterns import Match, Tier
+from goldrank.masked.names.patterns import Match, Pattern, Tier, title_name
 from goldrank.masked.names.variants import beginnings, spelling
 from goldrank.masked.names.vocabulary import FUNCTION_WORDS, NUMERALS, PARTICLES
 
@@ -403,6 +403,14 @@ def test_a_whole_alias_is_exact_and_a_part_of_it_is_nothing():
     assert kennedy.match("Kennedy").tier == Tier.SURNAME
 
 
+@pytest.mark.parametrize(
+    ("alias", "guesses"), [("ŁØĐ", ["Ł. Ø. Đ.", "Ł Ø Đ", "łød", "L O D"]), ("AWB", ["A.W.B.", "A W B", "awb"])]
+)
+def test_an_alias_of_initials_is_matched_in_any_form(alias, guesses):
+    for guess in guesses:
+        assert Person("John Smith", [alias]).match(guess) == Match(Tier.EXACT, f"alias {alias!r}")
+
+
 def test_an_alias_is_read_with_the_odd_names_of_the_title():
     king = Person("Stephen King", aliases=["King Stephen", "Will"])
     assert king.match("King Stephen").tier == Tier.EXACT
@@ -581,6 +589,15 @@ def test_matching_does_not_depend_on_accents(title, guess, data):
 @given(TITLES, GUESSES | WORDS, st.text(PUNCTUATION, max_size=4), st.text(PUNCTUATION, max_size=4))
 def test_matching_does_not_depend_on_punctuation_around(title, guess, before, after):
     assert tier_of(title, before + guess + after) == tier_of(title, guess)
+
+
+@given(TITLES, GUESSES | WORDS | st.text("aeéjkKłvwy ", max_size=8))
+@example("de la Cruz", "Dé la Crüz")
+@example("John F. Kennedy", "Jöhn Fränk")
+@example("Muammar Gaddafi", "Qaddáfi")
+def test_a_guess_that_is_rejected_unparsed_is_rejected_parsed_as_well(title, guess):
+    pattern = Pattern(title_name(title))
+    assert Person(title).match(guess) == pattern.judge(pattern.read(guess))
 
 
 @given(TITLES, st.sampled_from(sorted(PARTICLES | NUMERALS.keys() | FUNCTION_WORDS)), st.booleans())

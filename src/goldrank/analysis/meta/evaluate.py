@@ -97,7 +97,7 @@ def meta(
         intrinsic=rows,
         downstream=columns,
         cells=_cells(estimates, rows, columns, models, bootstrap),
-        overall=_overall(estimates, rows, columns, models, bootstrap),
+        overall=_overall(estimates, rows, models, bootstrap),
         differences=_differences(work, estimates, rows, columns, bootstrap),
         families=families,
         clustered=cluster,
@@ -244,7 +244,7 @@ def _extremes(without: Floats, models: Sequence[str]) -> tuple[tuple[float, str]
 
 
 def _overall(
-    estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: Bootstrap
+    estimates: ResampledCells, rows: Sequence[str], models: Sequence[str], how: Bootstrap
 ) -> dict[str, Overall]:
     overall = {}
     for i, row in enumerate(rows):

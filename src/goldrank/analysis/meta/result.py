@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from goldrank.analysis.meta.table import Table
+from goldrank.errors import list_first
 from goldrank.presentation import Result
 from goldrank.stats import Interval
 from goldrank.stats.resampling import Floats
 
+_MOST_NAMES = 6
 Extreme = tuple[float, str]
 """A value, and the model that it was computed without."""
 
@@ -130,9 +132,11 @@ class MetaResult(Result):
         worse = [difference.second for difference in compared if difference.adjusted < self.alpha]
         undecided = [difference.second for difference in compared if not difference.adjusted < self.alpha]
         if worse:
-            sentences.append(f"It is better than {_few(worse)} (bootstrap over models, Holm, p < {self.alpha:g}).")
+            sentences.append(
+                f"It is better than {list_first(worse, _MOST_NAMES)} (bootstrap over models, Holm, p < {self.alpha:g})."
+            )
         if undecided:
-            sentences.append(f"It cannot be told from {_few(undecided)}.")
+            sentences.append(f"It cannot be told from {list_first(undecided, _MOST_NAMES)}.")
         return sentences
 
 
@@ -151,10 +155,6 @@ def signed(value: float, digits: int = 2) -> str:
 def bounds(interval: Interval | None) -> str:
     """Format an interval in brackets; empty for None."""
     return "" if interval is None else f"[{signed(interval.low)}, {signed(interval.high)}]"
-
-
-def _few(names: list[str], limit: int = 6) -> str:
-    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def or_lowest(value: float) -> float:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, list_first, shorten
 from goldrank.stats.resampling import Floats
 
 KINDS = ("intrinsic", "downstream")
@@ -140,10 +140,9 @@ def _set_once(known: dict[str, str], name: str, value: str, what: str, where: st
         )
 
 
-def _nearest(name: str, known: Sequence[str], limit: int = 12) -> str:
+def _nearest(name: str, known: Sequence[str]) -> str:
     """Suggest evaluators with similar names, ignoring case and whether the metric was written."""
     spellings = {spelling.lower(): full for full in known for spelling in (full.partition(" ")[0], full)}
     near = [spellings[match] for match in difflib.get_close_matches(name.lower(), list(spellings), n=3, cutoff=0.6)]
     suggestion = f"did you mean {' or '.join(map(repr, dict.fromkeys(near)))}? " if near else ""
-    more = f" and {len(known) - limit} more" if len(known) > limit else ""
-    return f"{suggestion}the table has {', '.join(known[:limit])}{more}"
+    return f"{suggestion}the table has {list_first(known, 12)}"

@@ -17,7 +17,7 @@ from goldrank.data.collections.streams import head
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.arrays import load_array
 from goldrank.io.checks import id_strings, is_missing
-from goldrank.io.column_names import ITEM, QUERY, describe_table, first_of, listing, normal
+from goldrank.io.column_names import ITEM, QUERY, describe_table, find_chosen, first_of, listing, normal
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike, read_bytes
 from goldrank.io.formats.delimited import split_rows
@@ -253,14 +253,7 @@ def _rows(file: Path) -> list[tuple[int, list[str]]]:
 def _position(role: str, header: Sequence[str], options: Mapping[str, str], where: str) -> int | None:
     """Return the column of a role: the one that the options name, or the one with a usual name."""
     if role in options:
-        at = first_of(header, [normal(options[role])])
-        if at is None:
-            raise InputError(
-                f"there is no column {shorten(options[role])} to be the {role} (columns: {listing(header)})",
-                where=where,
-                remedy=f"write {role}=NAME with the name of a column",
-            )
-        return at
+        return find_chosen(header, role, options[role], where)
     at = first_of(header, _NAMES[role])
     named = [name for name in header if normal(name) in _NAMES[role]]
     if role == "label" and len(named) > 1:

@@ -18,7 +18,7 @@ from goldrank.data.collections.questions import QuestionTable, read_questions
 from goldrank.data.collections.records import is_large
 from goldrank.data.collections.splits import choose_split, files_in, stem_and_suffix
 from goldrank.data.collections.tables import TABLE_SUFFIXES
-from goldrank.errors import InputError, counts, shorten
+from goldrank.errors import InputError, counts, list_first, shorten
 from goldrank.io.files import PathLike
 from goldrank.io.fingerprints import FileState, file_state
 from goldrank.progress import Progress
@@ -119,7 +119,7 @@ class _Files:
         """Return what was left out or repaired, one sentence each."""
         unreadable = [f"{name} ({reason})" for name, reason in self.left_out.items()]
         return [
-            f"{counts(len(names), noun, plural)} {what}: {_some(names)}"
+            f"{counts(len(names), noun, plural)} {what}: {list_first(names, _MOST_NAMED)}"
             for names, noun, plural, what in (
                 (unreadable, "unreadable document", None, "left out"),
                 (self.closed, "folder that may not be read", "folders that may not be read", "left out"),
@@ -131,11 +131,6 @@ class _Files:
             )
             if names
         ]
-
-
-def _some(names: list[str]) -> str:
-    rest = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _suffix(name: str) -> str:

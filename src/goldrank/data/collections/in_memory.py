@@ -66,7 +66,7 @@ def collection_from(data: object, split: str | None = None) -> Collection:
         return _retrieval(data, split)
     parts = {key: rows_or_none(data[key]) for key in keys}
     if len(keys) != len(data) or any(rows is None for rows in parts.values()):
-        raise _refused(data, f"a mapping with the keys {shorten(list(data))}")
+        raise _refused(f"a mapping with the keys {shorten(list(data))}")
     chosen = choose_split(split, parts, _place(data))
     return _articles(parts[chosen] or [], chosen, parts, f"{_place(data)}[{chosen!r}]")
 
@@ -198,9 +198,7 @@ def _is_record(part: object) -> bool:
 def _rows(data: object) -> Sequence[Record]:
     rows = rows_or_none(data)
     if rows is None:
-        raise _refused(
-            data, shorten(data) if isinstance(data, (list, tuple)) else f"an object of type {type(data).__name__}"
-        )
+        raise _refused(shorten(data) if isinstance(data, (list, tuple)) else f"an object of type {type(data).__name__}")
     return rows
 
 
@@ -228,5 +226,5 @@ def _place(data: object) -> str:
     return f"the {type(data).__name__}"
 
 
-def _refused(data: object, what: str) -> InputError:
+def _refused(what: str) -> InputError:
     return InputError(f"{what} is not data to evaluate on", remedy=f"give the path of a file or folder, {ACCEPTED}")

@@ -16,7 +16,7 @@ from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, files_by_split, files_in, in_order, stem_and_suffix
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import Place, is_number, parse_values
-from goldrank.io.column_names import describe_table, first_of, listing, normal
+from goldrank.io.column_names import describe_table, find_chosen, first_of, listing, normal
 from goldrank.io.columns import group
 from goldrank.io.files import PathLike, read_bytes
 from goldrank.io.formats.delimited import split_rows
@@ -237,20 +237,14 @@ class _PairColumns:
 
 def _find_role(role: str, header: Sequence[str], options: Mapping[str, str], file: Path, where: str) -> int | None:
     """Return the column of a role; raise InputError if several columns could be it."""
-    names = [normal(cell) for cell in header]
     if role in options:
-        if normal(options[role]) not in names:
-            raise InputError(
-                f"there is no column {shorten(options[role])} to be the {role} (columns: {listing(header)})",
-                where=where,
-                remedy=f"write {role}=NAME with the name of a column",
-            )
-        return names.index(normal(options[role]))
-    positions = [at for at, name in enumerate(names) if name in _NAMES[role]]
+        return find_chosen(header, role, options[role], where)
+    positions = [at for at, name in enumerate(header) if normal(name) in _NAMES[role]]
     if len(positions) > 1:
-        specs = " or ".join(_spec(file, {**options, role: header[at]}) for at in positions)
+        candidates = [header[at] for at in positions]
+        specs = " or ".join(_spec(file, {**options, role: name}) for name in candidates)
         raise InputError(
-            f"{_joined([header[at] for at in positions])} could each be the {role.replace('_', ' ')}",
+            f"{', '.join(candidates[:-1])} and {candidates[-1]} could each be the {role.replace('_', ' ')}",
             where=where,
             remedy=f"choose one: -t {specs}",
         )
@@ -300,10 +294,6 @@ def _points_to_files(header: Sequence[str], item: int | None, pointer: int, file
 def _spec(file: Path, options: Mapping[str, str]) -> str:
     """Return the spec of a table with chosen columns, quoted for the shell."""
     return quote(str(Spec("pairs", str(file), dict(options))))
-
-
-def _joined(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 @dataclass

@@ -7,7 +7,7 @@ is mentioned in the remarks of the collection.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     source = _source(folder)
     documents, queries, judged = source.documents, source.queries, source.judged
     document_file, query_file = source.document_file, source.query_file
-    remarks = _remarks_on_records(documents, document_file) + _remarks_on_records(queries, query_file)
+    remarks = [*_remarks_on_records(documents, document_file), *_remarks_on_records(queries, query_file)]
     remarks += source.remarks
     query_ids, more = _query_ids(queries, judged)
     items, still_more = _item_ids(documents, judged)
@@ -82,7 +82,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     numbered_queries = [
         Document(i, query.title, query.sections) for i, query in zip(query_ids, queries.documents, strict=True)
     ]
-    remarks += more + still_more + _remarks_on_judgments(judged, query_ids, items, documents)
+    remarks += [*more, *still_more, *_remarks_on_judgments(judged, query_ids, items, documents)]
     return Collection(
         name=folder.resolve().name,
         items=Documents(documents.documents, str(document_file)),
@@ -224,24 +224,21 @@ def _item_ids(documents: Records, judged: Judgments) -> tuple[list[str], list[st
     return [str(n - _TIME_MISSING if n >= _TIME_FIRST_AFTER else n) for n in numbers], remarks
 
 
-def _remarks_on_records(records: Records, file: Path) -> list[str]:
-    remarks = []
+def _remarks_on_records(records: Records, file: Path) -> Iterator[str]:
     if records.latin:
-        remarks.append(f"{file.name} is not UTF-8 and was read as latin-1")
+        yield f"{file.name} is not UTF-8 and was read as latin-1"
     if records.unended:
-        remarks.append(f"{file.name} ends inside of a text; it may be incomplete")
+        yield f"{file.name} ends inside of a text; it may be incomplete"
     if records.broken:
-        remarks.append(f"{counts(records.broken, 'text')} of {file.name} held field marks, which were left out")
+        yield f"{counts(records.broken, 'text')} of {file.name} held field marks, which were left out"
     if empty := [document.id for document in records.documents if document.is_empty]:
         shown = ", ".join(empty[:5]) + (" …" if len(empty) > 5 else "")
-        remarks.append(f"{counts(len(empty), 'record')} of {file.name} without any text: {shown}")
-    return remarks
+        yield f"{counts(len(empty), 'record')} of {file.name} without any text: {shown}"
 
 
 def _remarks_on_judgments(
     judged: Judgments, query_ids: Sequence[str], items: Sequence[str], documents: Records
-) -> list[str]:
-    remarks = []
+) -> Iterator[str]:
     name = judged.path.name
     if judged.graded:
         negative = sum(grade.startswith("-") for grade in judged.grades)
@@ -249,16 +246,15 @@ def _remarks_on_judgments(
         if len(values) > 1:
             shown = ", ".join(f"{value:g}" for value in values)
             turned = ", though there 1 is a complete answer and 4 of least interest" if "cran" in name.lower() else ""
-            remarks.append(f"the grades are the numbers of {name} as they are ({shown}){turned}")
+            yield f"the grades are the numbers of {name} as they are ({shown}){turned}"
         if negative:
-            remarks.append(f"{counts(negative, 'judgment')} with a negative grade: judged, and not relevant")
+            yield f"{counts(negative, 'judgment')} with a negative grade: judged, and not relevant"
     else:
-        remarks.append(f"{name} gives no grades: what it lists has grade 1")
+        yield f"{name} gives no grades: what it lists has grade 1"
     if unjudged := len(set(query_ids) - set(judged.queries)):
-        remarks.append(f"{unjudged} of {len(query_ids)} queries are not judged")
+        yield f"{unjudged} of {len(query_ids)} queries are not judged"
     if unknown := len(set(judged.queries) - set(query_ids)):
-        remarks.append(f"{unknown} of the judged queries are not there")
+        yield f"{unknown} of the judged queries are not there"
     ids = {document.id for document in documents.documents}
     if outside := sum(item not in ids for item in items):
-        remarks.append(f"{counts(outside, 'judgment')} of documents that are not there")
-    return remarks
+        yield f"{counts(outside, 'judgment')} of documents that are not there"

@@ -80,7 +80,12 @@ def _starred(numbered: Lines, path: Path) -> list[Document]:
             texts.append((f"{path}:{number}", plain_id(mark[2]) if mark[1] == "FIND" else str(len(texts) + 1), []))
         elif texts and not _STOP.match(line):
             texts[-1][2].append(line)
-    return unique_documents([(place, Document.plain(text_id, verbatim(text))) for place, text_id, text in texts])
+    return _plain_documents(texts)
+
+
+def _plain_documents(texts: Iterable[tuple[str, str, list[str]]]) -> list[Document]:
+    """Return documents of places, ids and lines."""
+    return unique_documents([(place, Document.plain(text_id, verbatim(body))) for place, text_id, body in texts])
 
 
 def _dotted(numbered: Lines, path: Path) -> tuple[list[Document], int]:
@@ -193,8 +198,7 @@ def read_numbered(path: Path, end: str, *, inline: bool, remedy: str) -> Records
             raise InputError(
                 f"{shorten(bare)} stands where the number of a text is expected", where=place, remedy=remedy
             )
-    documents = [(place, Document.plain(text_id, verbatim(text))) for place, text_id, text in texts]
-    return Records(unique_documents(documents), 0, starred=False, latin=encoding != "utf-8", unended=int(is_open))
+    return Records(_plain_documents(texts), 0, starred=False, latin=encoding != "utf-8", unended=int(is_open))
 
 
 def read_judgments(path: Path, *, lists: bool) -> Judgments:
@@ -214,7 +218,7 @@ def read_judgments(path: Path, *, lists: bool) -> Judgments:
                 )
     if lists:
         flat = [(number, cells[0], item) for number, cells in rows for item in cells[1:]]
-        return judgments(path, flat, ["1"] * len(flat), graded=False)
+        return judgments(path, flat)
     width = len(rows[0][1]) if rows else 0
     for number, cells in rows:
         if len(cells) != width or not 2 <= width <= 4:
@@ -226,12 +230,11 @@ def read_judgments(path: Path, *, lists: bool) -> Judgments:
     trec = width == 4 and all(cells[1] in ("0", "Q0") for _, cells in rows)
     flat = [(number, cells[0], cells[2 if trec else 1]) for number, cells in rows]
     grades = [cells[3 if trec else 2] for _, cells in rows] if width > 2 else []
-    graded = any(grade.strip("0.") for grade in grades)
-    return judgments(path, flat, grades if graded else ["1"] * len(flat), graded=graded)
+    return judgments(path, flat, grades if any(grade.strip("0.") for grade in grades) else None)
 
 
-def judgments(path: Path, flat: list[tuple[int, str, str]], grades: list[str], *, graded: bool) -> Judgments:
-    """Return the judgments of rows of line number, query and document."""
+def judgments(path: Path, flat: list[tuple[int, str, str]], grades: list[str] | None = None) -> Judgments:
+    """Return the judgments of rows of line number, query and document; without *grades* all are relevant."""
     if not flat:
         raise InputError("the file holds no judgments", where=str(path), remedy="check that it was written completely")
     return Judgments(
@@ -239,6 +242,6 @@ def judgments(path: Path, flat: list[tuple[int, str, str]], grades: list[str], *
         [number for number, _, _ in flat],
         [plain_id(query) for _, query, _ in flat],
         [plain_id(item) for _, _, item in flat],
-        grades,
-        graded,
+        grades or ["1"] * len(flat),
+        graded=grades is not None,
     )

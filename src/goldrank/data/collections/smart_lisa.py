@@ -114,7 +114,7 @@ def read_judgments(path: Path) -> tuple[Judgments, list[str]]:
     remarks = []
     if wrong:
         remarks.append(f"{counts(wrong, 'query', 'queries')} of {path.name} list another number of documents than said")
-    return judgments(path, flat, ["1"] * len(flat), graded=False), remarks
+    return judgments(path, flat), remarks
 
 
 def _listed(numbered: Iterable[tuple[int, str]], path: Path) -> tuple[list[tuple[int, str, str]], int]:

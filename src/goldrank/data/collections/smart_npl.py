@@ -48,7 +48,7 @@ def read_judgments(path: Path) -> Judgments:
             query = token
         else:
             flat.append((number, query, token))
-    return judgments(path, flat, ["1"] * len(flat), graded=False)
+    return judgments(path, flat)
 
 
 def _tokens(path: Path) -> Iterator[tuple[int, str]]:

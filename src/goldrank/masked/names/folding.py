@@ -52,7 +52,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         lower = text.lower()
-        return lower if lower.isalpha() else lower.translate(_FOLDING)
+        return lower if lower.replace(" ", "").isalpha() else lower.translate(_FOLDING)
     # Decompose before and after case-folding: some letters fold to composed letters, and vice versa.
     decomposed = unicodedata.normalize("NFKD", text).casefold()
     return unicodedata.normalize("NFKD", decomposed).translate(_FOLDING)

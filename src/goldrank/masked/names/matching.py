@@ -28,7 +28,6 @@ from goldrank.masked.names.folding import fold
 from goldrank.masked.names.parts import POSSESSIVE, Name, plain_words, words_of
 from goldrank.masked.names.patterns import WEAK, Match, Pattern, Tier, is_weak, title_name
 
-_NOT_JUDGED = Match(Tier.INITIAL, "not judged yet")
 _QUALIFIER = re.compile(r"\s*\([^()]*(?:\)|$)")
 
 
@@ -50,7 +49,7 @@ class Person:
     """
 
     def __init__(self, title: str, aliases: Iterable[str] = ()) -> None:
-        if not any(character.isalpha() for character in fold(title)):
+        if not any(map(str.isalpha, fold(title))):
             raise InputError(
                 f"the title {shorten(title)} has no letters", where="title", remedy="give the name of a person"
             )
@@ -68,21 +67,22 @@ class Person:
 
     def match(self, guess: str) -> Match | None:
         """Return how well *guess* names the person, or None if it names nobody or somebody else."""
-        result = self._judged.get(guess, _NOT_JUDGED)
-        if result is _NOT_JUDGED:
-            result = self._judged[guess] = self._judge(guess)
-        return result
-
-    def _judge(self, guess: str) -> Match | None:
-        words = guess.lower().split()
-        # Most guesses are plain names of other people, which can be rejected without parsing them.
+        words = fold(guess).split()
+        joined = "".join(words)
+        # Most guesses are plain names of other people, which can be rejected without parsing them. Initials that stand
+        # apart are joined, because they may be an alias.
         if (
             self._needed.isdisjoint(words)
-            and guess.isascii()
-            and "".join(words).isalpha()
+            and joined.isalpha()
             and not self._pattern.has_spelling(words)
+            and joined not in self._aliases
         ):
             return None
+        if guess not in self._judged:
+            self._judged[guess] = self._judge(guess)
+        return self._judged[guess]
+
+    def _judge(self, guess: str) -> Match | None:
         name = self._pattern.read(guess)
         result = self._pattern.judge(name)
         if self._aliases and (result is None or result.tier < Tier.EXACT):

@@ -86,13 +86,10 @@ def parse_name(text: str, keep: Words = NONE) -> Name:
     >>> parse_name("Sir Robert de la Cruz, 1st Baronet (writer)").names
     ('robert', 'cruz')
     """
-    # Fast path: most guesses are a few common names and initials.
-    words = plain_words(text)
-    if words and SPECIAL.isdisjoint(words):
-        return _common_name(words)
     folded = fold(text).strip(AROUND)
     if folded.endswith("'s"):
         folded = folded[:-2].rstrip(AROUND)
+    # Fast path: most guesses are a few common names and initials.
     words = tuple(folded.replace(".", " ").split())
     if "".join(words).isalpha() and SPECIAL.isdisjoint(words):
         return _common_name(words)

@@ -109,10 +109,10 @@ class Pattern:
             if at == name.surname_at:
                 self._surname_from = len(self._letters_and_words)
             self._add_word(word)
-        self._add_joined_words()
+        if name.joined or name.surname_at > 1:
+            self._add_joined_words()
         self._spellings = {spelling(word): place for word, place in self._place.items() if len(word) > 1}
         self._beginnings = frozenset("".join(map(beginnings, self._spellings)))
-        self._whole = None if is_weak(name) else Match(Tier.EXACT, f"the whole name {name.key!r}")
 
     def _add_word(self, word: str) -> None:
         place = len(self._letters_and_words)
@@ -166,7 +166,7 @@ class Pattern:
         if guess.marked and self._contradicts(guess):
             return None
         if guess.key == self.name.key:
-            return self._whole
+            return None if is_weak(self.name) else Match(Tier.EXACT, f"the whole name {guess.key!r}")
         if len(words) == 1:
             return self._judge_word(words[0])
         return self._judge_words(words) or self._judge_roman(words)
@@ -215,6 +215,8 @@ class Pattern:
                 evidence.take_surname(word, at)
             else:
                 evidence.take_given(word, place)
+            if evidence.unknown and (at == 0 or not self._surname_from):
+                return None
         if evidence.unknown and not self._only_middle_names(evidence, len(words)):
             return None
         return evidence.match(words)

@@ -135,9 +135,7 @@ def spelling(word: str) -> str:
     >>> spelling("dostoyevsky") == spelling("dostoevskij"), spelling("mcgregor") == spelling("macgregor")
     (True, True)
     """
-    if len(word) < _LEAST or not word.isascii() or not word.isalpha():
-        return word
-    if _CHANGED.search(word) is None:
+    if len(word) < _LEAST or _CHANGED.search(word) is None or not (word.isascii() and word.isalpha()):
         return word
     result = word
     for part, pattern, to in _SPELLINGS:

@@ -13,6 +13,7 @@ from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity
 from goldrank.errors import InputError
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series
 from goldrank.reporting.figures.heat_map import HeatCell, HeatMap
+from goldrank.stats.correlation import mean_ranks
 
 _MOST_LINES = 6
 _NO_CELL = HeatCell(math.nan, "–")
@@ -59,8 +60,6 @@ def meta_pivot(result: MetaResult, task: str) -> Figure | LeftOut:
     Raises:
         InputError: *task* matches none of the downstream scores, or several.
     """
-    from scipy.stats import rankdata
-
     (downstream, *others) = result.table.select([task])
     if others or downstream not in result.downstream:
         raise InputError(
@@ -70,13 +69,13 @@ def meta_pivot(result: MetaResult, task: str) -> Figure | LeftOut:
     gold = result.oriented(downstream)
     models = [at for at in np.argsort(-gold, kind="stable") if not math.isnan(gold[at])]
     evaluators = sorted(result.intrinsic, key=lambda name: -or_lowest(result.cells[name, downstream].value))
-    series = [Series(downstream, tuple(rankdata(-gold[models])), tuple(range(len(models))), faint=True)]
+    series = [Series(downstream, tuple(mean_ranks(-gold[models])), tuple(range(len(models))), faint=True)]
     for evaluator in evaluators[:_MOST_LINES]:
         values = result.oriented(evaluator)[models]
         present = np.flatnonzero(~np.isnan(values))
         if len(present) > 1:
             name = f"{evaluator} ({signed(result.cells[evaluator, downstream].value)})"
-            series.append(Series(name, tuple(rankdata(-values[present])), tuple(present)))
+            series.append(Series(name, tuple(mean_ranks(-values[present])), tuple(present)))
     if len(series) == 1:
         return LeftOut("meta-pivot", f"no two models have a value of {downstream} and of an evaluator")
     hidden = len(evaluators) - _MOST_LINES

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from goldrank.errors import counts
+from goldrank.errors import counts, list_first
 from goldrank.hits import Floats
 from goldrank.reporting.figures.captions import describe_conventions
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series
@@ -55,7 +55,7 @@ def paired_scatter(
                     tuple(x for x, _ in points),
                     tuple(y for _, y in points),
                     mark="points",
-                    labels=tuple(map(_listed, points.values())),
+                    labels=tuple(list_first(queries, _NAMED_QUERIES) for queries in points.values()),
                     sizes=tuple(len(queries) for queries in points.values()),
                     faint=winner == 0,
                     runs=winning.get(winner),
@@ -119,8 +119,3 @@ def _binned(gaps: Floats) -> tuple[list[float], list[float]]:
     heights = [float(gaps[start:end].mean()) for start, end in pairwise(edges.tolist())]
     wide = len(gaps) / _MOST_BARS
     return [(at + 0.5) * wide for at in range(_MOST_BARS)], heights
-
-
-def _listed(queries: list[str]) -> str:
-    more = len(queries) - _NAMED_QUERIES
-    return ", ".join(queries[:_NAMED_QUERIES]) + (f" and {more} more" if more > 0 else "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from goldrank.analysis.across import AcrossComparison, Standing, TaskScores
@@ -13,7 +13,6 @@ from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.verdicts import broken_lines, name_test
 from goldrank.reporting.text.views import View
-from goldrank.stats import Interval
 
 _ALIKE = "≈"
 _MOST_NAMES = 4
@@ -49,7 +48,7 @@ def _across(result: AcrossComparison) -> str:
         return f"No model is called better across tasks: {result.reason}."
     first, *others = result.standings
     basis = "mean" if result.by_mean else "win rate"
-    value = _number(first.mean) if first.mean is not None else f"{first.win_rate:.1%}"
+    value = formatting.number(first.mean) if first.mean is not None else f"{first.win_rate:.1%}"
     tasks = counts(len(result.compared_tasks), "task")
     alike = [model for model in result.first if model != first.model]
     if not alike:
@@ -93,16 +92,14 @@ def _standing_cells(standing: Standing | None, best: Standing, marks: str) -> li
     superscript = marks.translate(formatting.SUPERSCRIPTS)
     cells = []
     if standing.mean is not None:
-        text = _number(standing.mean)
-        cells.append(Cell(text, _bounds(standing.interval), superscript, best=standing.mean == best.mean))
-    low, high = standing.best_rank, standing.worst_rank
-    limits = f"[{low}, {high}]"
+        text, limits = formatting.number(standing.mean), formatting.bounds(standing.interval)
+        cells.append(Cell(text, limits, superscript, best=standing.mean == best.mean))
+    limits = f"[{standing.best_rank}, {standing.worst_rank}]"
     cells.append(Cell(str(standing.rank), limits, "" if cells else superscript, best=standing.rank == 1))
-    rate = standing.win_rate_interval
-    cells.append(Cell(f"{standing.win_rate:.1%}", f"[{rate.low:.1%}, {rate.high:.1%}]".replace("-", "−")))
+    cells.append(Cell(f"{standing.win_rate:.1%}", formatting.bounds(standing.win_rate_interval, "{:.1%}".format)))
     cells.append(Cell(f"{standing.borda:g}"))
-    strength, limit = standing.strength, standing.strength_interval
-    cells.append(Cell(f"{strength:+.2f}".replace("-", "−"), f"[{limit.low:+.2f}, {limit.high:+.2f}]".replace("-", "−")))
+    log_odds = partial(formatting.signed_number, digits=2)
+    cells.append(Cell(log_odds(standing.strength), formatting.bounds(standing.strength_interval, log_odds)))
     return cells
 
 
@@ -114,16 +111,8 @@ def _cell(task: TaskScores, model: str) -> Cell:
         metric = Metric.parse(task.metric)
         text, detail = formatting.value(metric, entry.value), formatting.interval(metric, entry.interval)
     else:
-        text, detail = _number(entry.value), _bounds(entry.interval)
+        text, detail = formatting.number(entry.value), formatting.bounds(entry.interval)
     return Cell(text, detail, _ALIKE if model in task.alike else "", best=model == task.leader)
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}".replace("-", "−") if math.isfinite(value) else "–"
-
-
-def _bounds(interval: Interval | None) -> str:
-    return "" if interval is None else f"[{_number(interval.low)}, {_number(interval.high)}]"
 
 
 def _broken(task: TaskScores) -> str:

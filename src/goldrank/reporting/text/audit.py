@@ -119,9 +119,8 @@ def _grid(result: Audit) -> Grid:
                 Cell(difference, formatting.signed_interval(score.metric, pair.interval)),
                 Cell(formatting.p_value(pair.adjusted), best=pair in result.harm(audited)),
             ]
-        around = audited.recall_interval
-        recall = "" if around is None else f"[{around.low:.4f}, {around.high:.4f}]"
-        rows.append([*row, Cell(f"{audited.recall:.4f}", recall), *_cost_cells(audited.cost, audited.speed)])
+        recall = Cell(formatting.number(audited.recall), formatting.bounds(audited.recall_interval))
+        rows.append([*row, recall, *_cost_cells(audited.cost, audited.speed)])
     notes = [
         f"{result.items} items, {result.similarity}; rankings of {result.depth} results. recall@{result.k}: the share "
         f"of the exact top {result.k} that the index finds. Speed: a multiple of exact search (faiss Flat). "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -101,7 +100,7 @@ def pairs_grid(comparison: Comparison, pairs: Sequence[Pair] | None = None) -> G
                 Cell(formatting.signed(metric, pair.difference), formatting.signed_interval(metric, pair.interval)),
                 Cell(formatting.p_value(pair.p)),
                 Cell(formatting.p_value(pair.adjusted), best=pair.adjusted <= comparison.alpha and not pair.unfit),
-                Cell(_effect(pair)),
+                Cell(formatting.signed_number(pair.effect, 2)),
                 Cell(f"{pair.wins}/{pair.ties}/{pair.losses}"),
                 Cell(formatting.value(metric, pair.detectable)),
             ]
@@ -121,11 +120,6 @@ def pairs_grid(comparison: Comparison, pairs: Sequence[Pair] | None = None) -> G
     if comparison.unfit:
         notes.append(f"Not compared, because broken: {', '.join(sorted(comparison.unfit))}.")
     return Grid(headings, rows, notes=notes, text_columns=2, key_columns=2)
-
-
-def _effect(pair: Pair) -> str:
-    # Adding 0 turns the −0.0 of a reversed pair into 0.
-    return "–" if math.isnan(pair.effect) else f"{pair.effect + 0.0:+.2f}".replace("-", "−")
 
 
 def shown_pairs(comparison: Comparison, *, all_pairs: bool) -> list[Pair]:

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from goldrank.metrics import Metric
 from goldrank.scoring import Score
 from goldrank.stats import Interval
 
 ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Format a number with a minus sign instead of a hyphen, or return "–" if it is undefined.
+
+    >>> number(-0.25), number(0.5, 2), number(None), number(math.nan)
+    ('−0.2500', '0.50', '–', '–')
+    """
+    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}".replace("-", "−")
+
+
+def signed_number(value: float, digits: int = 4) -> str:
+    """Format a difference with its sign, or return "–" if it is undefined.
+
+    >>> signed_number(0.25), signed_number(-0.25, 2), signed_number(-math.inf), signed_number(math.nan)
+    ('+0.2500', '−0.25', '−inf', '–')
+    """
+    return "–" if math.isnan(value) else f"{'−' if value < 0 else '+'}{abs(value):.{digits}f}"
+
+
+def bounds(limits: Interval | None, write: Callable[[float], str] = number) -> str:
+    """Format an interval in brackets, or return "" if there is none."""
+    return "" if limits is None else f"[{write(limits.low)}, {write(limits.high)}]"
 
 
 def value(metric: Metric, number: float) -> str:
@@ -21,9 +45,9 @@ def value(metric: Metric, number: float) -> str:
     return f"{number:.4f}" if metric.definition.range.endswith(", 1]") else f"{number:.2f}"
 
 
-def interval(metric: Metric, bounds: Interval | None) -> str:
+def interval(metric: Metric, limits: Interval | None) -> str:
     """Format an interval of *metric* in brackets, or return "" if there is none."""
-    return "" if bounds is None else f"[{value(metric, bounds.low)}, {value(metric, bounds.high)}]"
+    return bounds(limits, partial(value, metric))
 
 
 def value_with_interval(score: Score) -> str:
@@ -36,9 +60,9 @@ def signed(metric: Metric, number: float) -> str:
     return value(metric, number) if math.isnan(number) else ("+" if number >= 0 else "−") + value(metric, abs(number))
 
 
-def signed_interval(metric: Metric, bounds: Interval | None) -> str:
+def signed_interval(metric: Metric, limits: Interval | None) -> str:
     """Format an interval of a difference in brackets, or return "" if there is none."""
-    return "" if bounds is None else f"[{signed(metric, bounds.low)}, {signed(metric, bounds.high)}]"
+    return bounds(limits, partial(signed, metric))
 
 
 def p_value(number: float) -> str:

@@ -114,7 +114,7 @@ def _single_grid(board: RankingLeaderboard) -> Grid:
 
 
 def _notes(board: RankingLeaderboard) -> list[str]:
-    """What was left out or mended, and what is not stored."""
+    """Return notes on what was left out or repaired, and on what is not stored."""
     collection = board.data.collection
     texts = f"{len(board.data.item_ids)} items; text of an item: {board.data.text_rule}."
     if not collection.has_corpus:
@@ -147,7 +147,7 @@ def _notes(board: RankingLeaderboard) -> list[str]:
 
 
 def _misses(board: RankingLeaderboard, count: int) -> list[Miss]:
-    """The worst queries of the best model by the first metric."""
+    """Return the worst queries of the best model by the first metric."""
     best = board.best
     run = best.stored.run()
     if run is None:
@@ -157,7 +157,7 @@ def _misses(board: RankingLeaderboard, count: int) -> list[Miss]:
 
 
 def _worst_grid(board: RankingLeaderboard, count: int) -> Grid:
-    """The worst queries of the best model, with the gold and what stood above it."""
+    """Return a table of the worst queries of the best model, with the gold and the items ranked above it."""
     metric = next(iter(next(iter(board.comparison.scores.values()))))
     rows = [
         [

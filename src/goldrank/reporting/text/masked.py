@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -21,7 +20,7 @@ from goldrank.masked.scoring.level_scores import (
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores, Rules
 from goldrank.masked.scoring.strata import split_by
 from goldrank.reporting.render.themes import short_name
-from goldrank.reporting.text import comparison, results
+from goldrank.reporting.text import comparison, formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.verdicts import statements
 from goldrank.reporting.text.views import View
@@ -92,8 +91,8 @@ def _predictions_view(predictions: MaskedPredictions) -> View:
 
 
 def _summary_cell(entry: Mapping[str, Any]) -> Cell:
-    value = "–" if entry["value"] is None else f"{entry['value']:.4f}"
-    return Cell(value, f"[{entry['low']:.4f}, {entry['high']:.4f}]" if "low" in entry else "")
+    interval = f"[{entry['low']:.4f}, {entry['high']:.4f}]" if "low" in entry else ""
+    return Cell(formatting.number(entry["value"]), interval)
 
 
 def _grids(result: MaskedResult) -> list[Grid]:
@@ -140,8 +139,9 @@ def levels_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
                 [*head, Cell(f"{label(metric)}↑"), *(results.score_cell(of.scores[metric]) for of in of_readings)]
             )
             head = [Cell(""), Cell("")]
-        margins = [Cell(_signed(of.margin), _bounds(of.margin_interval, signed=True)) for of in of_readings]
-        errors = [Cell(_plain(of.ece), _bounds(of.ece_interval)) for of in of_readings]
+        signed = formatting.signed_number
+        margins = [Cell(signed(of.margin), formatting.bounds(of.margin_interval, signed)) for of in of_readings]
+        errors = [Cell(formatting.number(of.ece), formatting.bounds(of.ece_interval)) for of in of_readings]
         rows += [[*head, Cell("margin↑"), *margins], [*head, Cell("ECE↓"), *errors]]
     # Details on the line of their value keep many rows readable.
     rows = [[replace(cell, text=f"{cell.text} {cell.detail}".rstrip(), detail="") for cell in row] for row in rows]
@@ -162,7 +162,7 @@ def group_grids(table: GroupTable) -> list[Grid]:
         for group in groups:
             verdict = "right" if group.right else "wrong" if group.named else "no name"
             cells = [
-                _plain(group.total),
+                f"{group.total:.4f}",
                 f"{group.share:.1%}",
                 verdict,
                 *(_agreement(group, other) for other in others),
@@ -298,7 +298,8 @@ def original_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
     for kind, samples in kinds.items():
         intervals = how.intervals([samples[score] for score in _ORIGINAL])
         means = [stats.aggregate(samples[score].values, samples[score].weights) for score in _ORIGINAL]
-        rows.append([Cell(kind), *(Cell(_plain(m), _bounds(i)) for m, i in zip(means, intervals, strict=True))])
+        texts = zip(map(formatting.number, means), map(formatting.bounds, intervals), strict=True)
+        rows.append([Cell(kind), *(Cell(mean, interval) for mean, interval in texts)])
     notes = [
         "As coded: parts of the title in a guess, case-sensitive and inside words; LNMS: its last word; W-PNMS = "
         ".35 PNMS + .65 LNMS; NLD: edits over the title's length, of right guesses only. Corrected: whole names, the "
@@ -433,18 +434,3 @@ def _number_json(value: float, interval: stats.Interval | None) -> dict[str, Any
     return (
         entry if interval is None else entry | {"low": interval.low, "high": interval.high, "method": interval.method}
     )
-
-
-def _plain(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.4f}"
-
-
-def _signed(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:+.4f}".replace("-", "−")
-
-
-def _bounds(interval: stats.Interval | None, *, signed: bool = False) -> str:
-    if interval is None:
-        return ""
-    write = _signed if signed else _plain
-    return f"[{write(interval.low)}, {write(interval.high)}]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from goldrank.analysis.rank_overlap import RankOverlap
 from goldrank.errors import counts
+from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 from goldrank.stats import aggregate
@@ -20,9 +21,8 @@ def view(overlap: RankOverlap) -> View:
 
 
 def _grid(overlap: RankOverlap) -> Grid:
-    interval = overlap.interval
     row = [
-        Cell(f"{overlap.mean:.4f}", "" if interval is None else f"[{interval.low:.4f}, {interval.high:.4f}]"),
+        Cell(formatting.number(overlap.mean), formatting.bounds(overlap.interval)),
         Cell(f"{aggregate(overlap.low):.4f}"),
         Cell(f"{aggregate(overlap.residual):.4f}"),
         Cell(str(len(overlap.queries))),

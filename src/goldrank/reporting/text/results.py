@@ -291,7 +291,7 @@ def to_json(content: Any, schema: str | None = None) -> str:
 
 
 def scores_rows(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> list[list[Any]]:
-    """One row per run and metric, or per run, query and metric; the conventions in every row."""
+    """Return one row per run and metric, or per run, query and metric; every row has the conventions."""
     if per_query:
         lines: list[list[Any]] = [["run", "query", "metric", "value", "profile", "conventions"]]
         lines += [

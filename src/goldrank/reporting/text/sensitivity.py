@@ -12,7 +12,7 @@ from goldrank.analysis.model_orders import Difference, OrderAgreement
 from goldrank.analysis.score_bands import BandReading
 from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity
 from goldrank.reporting.figures.evaluators import change_name, tau_interval
-from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 
@@ -122,7 +122,7 @@ def _one_model(of_model: ModelSensitivity) -> Grid:
 
 
 def _cell(reading: HeadlineReading, best: bool, place: str = "") -> Cell:
-    bounds = results.value_bounds({"low": reading.low, "high": reading.high})
+    bounds = _bounds(reading.low, reading.high, formatting.number, 4)
     return Cell(f"{reading.value:.4f}{place}", bounds, best=best)
 
 

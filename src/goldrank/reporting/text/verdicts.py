@@ -225,7 +225,7 @@ def measured_statement(
         metric: The name of the headline.
     """
     (leader, best), *others = values.items()
-    reached = f"{_number(best.value)} {_limits(best)}".rstrip()
+    reached = f"{formatting.number(best.value)} {formatting.bounds(best.interval)}".rstrip()
     if not others:
         return f"{leader} reaches {metric} {reached} over {counts(best.count, 'pair or example', 'pairs or examples')}."
     adjusted = {other: p_values.get((leader, other), math.nan) for other, _ in others}
@@ -237,16 +237,6 @@ def measured_statement(
     [(other, second)] = others
     verdict = f"{leader} is better than {other}" if beaten else f"{leader} and {other} cannot be told apart"
     return (
-        f"{verdict} on {metric}: {_number(best.value)} vs {_number(second.value)}, difference "
-        f"{_number(best.value - second.value)}, {formatting.p_clause(adjusted[other])} (paired test, Holm)."
+        f"{verdict} on {metric}: {formatting.number(best.value)} vs {formatting.number(second.value)}, difference "
+        f"{formatting.number(best.value - second.value)}, {formatting.p_clause(adjusted[other])} (paired test, Holm)."
     )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.4f}".replace("-", "−")
-
-
-def _limits(value: MeasuredValue) -> str:
-    if value.low is None or value.high is None:
-        return ""
-    return f"[{_number(value.low)}, {_number(value.high)}]"
