@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress
 from pathlib import Path
 
 import numpy as np
 
 from goldrank.errors import counts
 from goldrank.hits import Hits
-from goldrank.io.arrow_arrays import strings_from_arrow
 from goldrank.io.fingerprints import FileState, file_state
-from goldrank.store.texts import Texts, open_texts
+from goldrank.store.texts import Side, Texts
 
 
 @dataclass(frozen=True)
@@ -55,34 +53,26 @@ def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
 
 @lru_cache(maxsize=64)
 def _count_saved(path: Path, _state: FileState) -> dict[str, TextCounts]:
-    hashes: dict[str, list[int]] = {}
-    total: Counter[str] = Counter()
-    for side, contents in _contents(path):
-        total[side] += len(contents)
-        hashes.setdefault(side, []).extend(map(hash, filter(None, contents)))
-    repeated = {side: _repeated(numbers) for side, numbers in hashes.items()}
-    with_repeated_hash: Counter[str] = Counter()
-    digests: dict[str, set[bytes]] = {side: set() for side in hashes}
-    for side, contents in _contents(path) if any(repeated.values()) else ():
-        for content in contents:
-            if content and hash(content) in repeated[side]:
-                with_repeated_hash[side] += 1
-                digests[side].add(hashlib.blake2b(content.encode(), digest_size=16).digest())
-    return {
-        side: TextCounts(number, number - len(hashes[side]), with_repeated_hash[side] - len(digests[side]))
-        for side, number in total.items()
-    }
+    sides: tuple[Side, ...] = "item", "query"
+    counted = {side: _count_side(Texts(path), side) for side in sides}
+    return {side: of_side for side, of_side in counted.items() if of_side.texts}
 
 
-def _contents(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield a side and its titles with their texts, for some rows at a time."""
-    with open_texts(path) as file:
-        for batch in file.iter_batches(2048, columns=["side", "title", "text"]):
-            sides, titles, bodies = map(strings_from_arrow, batch.columns)
-            contents = [f"{title} {body}".strip() for title, body in zip(titles, bodies, strict=True)]
-            present = list(dict.fromkeys(sides))
-            for side in present:
-                yield side, contents if len(present) == 1 else list(compress(contents, map(side.__eq__, sides)))
+def _count_side(texts: Texts, side: Side) -> TextCounts:
+    total = 0
+    hashes: list[int] = []
+    for contents in texts.contents(side):
+        total += len(contents)
+        hashes.extend(map(hash, filter(None, contents)))
+    repeated = _repeated(hashes)
+    digests: Counter[bytes] = Counter()
+    for contents in texts.contents(side) if repeated else ():
+        digests.update(
+            hashlib.blake2b(content.encode(), digest_size=16).digest()
+            for content in contents
+            if content and hash(content) in repeated
+        )
+    return TextCounts(total, total - len(hashes), sum(digests.values()) - len(digests))
 
 
 def _repeated(numbers: list[int]) -> set[int]:

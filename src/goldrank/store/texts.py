@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import bisect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from goldrank.errors import InputError, reason_of
 from goldrank.escaping import replace_surrogates
-from goldrank.io.arrow_arrays import strings_to_arrow
+from goldrank.io.arrow_arrays import find_string, strings_from_arrow, strings_to_arrow
 from goldrank.io.files import write_atomically
 from goldrank.io.fingerprints import FileState, file_state
 from goldrank.io.formats.parquet import load_pyarrow
@@ -25,7 +25,7 @@ LONGEST = 10_000
 """Characters that are stored of a text."""
 MOST_ITEMS = 300_000
 """The texts of a larger corpus are not stored: its items are shown by their ids."""
-_ROWS_IN_A_GROUP = 512
+_ROWS_IN_A_GROUP, _ROWS_IN_A_BATCH = 512, 2048
 
 
 @dataclass(frozen=True)
@@ -149,26 +149,40 @@ class Texts:
 
     def iterate(self, side: Side) -> Iterator[Text]:
         """Yield all texts of a side."""
-        for table in self._read_side(side):
-            for row in table.to_pylist():
-                if row["side"] == side:
-                    yield Text(row["id"], row["title"], row["text"])
+        for rows in self._batches(side, ["id", "title", "text"]):
+            yield from map(Text, *map(strings_from_arrow, rows.columns))
+
+    def contents(self, side: Side) -> Iterator[list[str]]:
+        """Yield the titles with the texts of a side, for some rows at a time."""
+        for rows in self._batches(side, ["title", "text"]):
+            titles, texts = map(strings_from_arrow, rows.columns)
+            yield list(map(str.strip, map(" ".join, zip(titles, texts, strict=True))))
 
     def find(self, ids: Iterable[str], side: Side) -> dict[str, Text]:
         """Return the texts of some ids; missing ones are left out."""
         if not self.is_saved:
             return {}
-        wanted, state = set(ids), file_state(self.path)
+        state = file_state(self.path)
         starts = [bounds.first for bounds in _row_groups(self.path, state)]
-        groups = {bisect.bisect_right(starts, (side, name)) - 1 for name in wanted}
+        names_of: dict[int, list[str]] = {}
+        for name in dict.fromkeys(ids):
+            names_of.setdefault(bisect.bisect_right(starts, (side, name)) - 1, []).append(name)
+        names_of.pop(-1, None)
         texts: dict[str, Text] = {}
-        for group in sorted(group for group in groups if group >= 0):
-            table = self.load((self.path, state, group), lambda group=group: next(self._read([group])))  # type: ignore[misc]
-            for row, (row_side, name) in enumerate(
-                zip(table["side"].to_pylist(), table["id"].to_pylist(), strict=True)
-            ):
-                if row_side == side and name in wanted:
-                    texts[name] = Text(name, table["title"][row].as_py(), table["text"][row].as_py())
+        with ExitStack() as stack:
+            opened: list[Any] = []
+
+            def read(group: int) -> Any:
+                if not opened:
+                    opened.append(stack.enter_context(open_texts(self.path)))
+                return opened[0].read_row_group(group, use_threads=False).combine_chunks()
+
+            for group, names in sorted(names_of.items()):
+                table = self.load((self.path, state, group), partial(read, group))
+                for rows in _rows_of(table, side).to_batches():
+                    for name in names:
+                        if (row := find_string(rows["id"], name)) >= 0:
+                            texts[name] = Text(name, rows["title"][row].as_py(), rows["text"][row].as_py())
         return texts
 
     def matching(self, words: str, side: Side) -> set[str]:
@@ -178,23 +192,32 @@ class Texts:
 
         between = pyarrow.scalar("\n", pyarrow.large_string())
         ids: set[str] = set()
-        for table in self._read_side(side):
-            texts = compute.binary_join_element_wise(table["id"], table["title"], table["text"], between)
-            matches = compute.equal(table["side"], side)
+        for matching in self._batches(side, ["id", "title", "text"]):
             for word in words.split():
-                matches = compute.and_(matches, compute.match_substring(texts, word, ignore_case=True))
-            ids.update(table["id"].filter(matches).to_pylist())
+                texts = compute.binary_join_element_wise(*matching.columns, between)
+                matching = matching.filter(compute.match_substring(texts, word, ignore_case=True))  # noqa: PLW2901
+            ids.update(matching["id"].to_pylist())
         return ids
 
-    def _read_side(self, side: Side) -> Iterator[Any]:
+    def _batches(self, side: Side, columns: list[str]) -> Iterator[Any]:
+        """Yield some columns of the rows of a side, for some rows at a time."""
         groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
-        return self._read([at for at, group in enumerate(groups) if group.first[0] <= side <= group.last[0]])
+        mixed = [at for at, group in enumerate(groups) if group.first[0] < group.last[0]]
+        whole = [at for at, group in enumerate(groups) if group.first[0] == side == group.last[0]]
+        if not mixed and not whole:
+            return
+        with open_texts(self.path) as file:
+            for group in mixed:  # one at most, because the rows are sorted
+                table = file.read_row_group(group, columns=["side", *columns], use_threads=False)
+                yield from _rows_of(table, side).select(columns).to_batches()
+            yield from file.iter_batches(_ROWS_IN_A_BATCH, row_groups=whole, columns=columns, use_threads=False)
 
-    def _read(self, groups: Sequence[int]) -> Iterator[Any]:
-        if groups:
-            with open_texts(self.path) as file:
-                for group in groups:
-                    yield file.read_row_group(group, use_threads=False)
+
+def _rows_of(table: Any, side: Side) -> Any:
+    """Return the rows of a side in a table, which is sorted by side."""
+    sides = [name for chunk in table["side"].chunks for name in strings_from_arrow(chunk)]
+    first = bisect.bisect_left(sides, side)
+    return table.slice(first, bisect.bisect_right(sides, side) - first)
 
 
 def _encodable(texts: list[str]) -> list[str]:
