@@ -15,6 +15,7 @@ from goldrank.index.exact.vectors import Matrix, VectorTable, spread
 # The integers of so many bytes are kept for the next search; they are half the size of float32 vectors.
 _KEPT_BYTES = 2**30
 _BLOCK_ELEMENTS = 2**21
+_QUERIES_AT_ONCE = 32
 _EMPTY = np.iinfo(np.int64).min
 _INT32 = np.iinfo(np.int32)
 
@@ -71,10 +72,10 @@ class _Best:
     counts: Ints
     floors: Ints
 
-    def fill(self) -> Ints:
-        """Write the lowest possible entry where there is none, and return the entries."""
-        self.entries[np.arange(self.entries.shape[1]) >= self.counts[:, None]] = _EMPTY
-        return self.entries
+    def filled(self, rows: slice) -> Ints:
+        """Return the entries of some queries, with the lowest possible one where there is none."""
+        missing = np.arange(self.entries.shape[1]) >= self.counts[rows, None]
+        return np.where(missing, _EMPTY, self.entries[rows])
 
 
 def select_by_integers(
@@ -105,9 +106,14 @@ def select_by_integers(
 
     for _ in spread(look, table.starts, threads):
         pass
-    entries = np.concatenate([best.fill() for best in free], axis=1)
-    entries.partition(-depth, axis=1)
-    entries = entries[:, -depth:]
-    empty = entries == _EMPTY
-    scores = np.where(empty, -np.inf, (entries >> 32) / scales[:, None] - own[:, None])
-    return Candidates(np.where(empty, -1, entries & (2**32 - 1)), scores, margins / scales)
+
+    def merge(start: int) -> Candidates:
+        rows = slice(start, start + _QUERIES_AT_ONCE)
+        entries = np.concatenate([best.filled(rows) for best in free], axis=1)
+        entries.partition(-depth, axis=1)
+        entries = entries[:, -depth:]
+        empty = entries == _EMPTY
+        scores = np.where(empty, -np.inf, (entries >> 32) / scales[rows, None] - own[rows, None])
+        return Candidates(np.where(empty, -1, entries & (2**32 - 1)), scores, margins[rows] / scales[rows])
+
+    return Candidates.joined(list(spread(merge, range(0, len(queries), _QUERIES_AT_ONCE), threads)))
