@@ -26,7 +26,7 @@ LEAST_RISING_PAIRS = 5
 
 @dataclass(frozen=True)
 class ListedOrder:
-    """How the rank column or the listed order agrees with the scores, summed over the queries of a run.
+    """The agreement of the rank column or the listed order with the scores, summed over the queries of a run.
 
     Only the first 20 results of each query count; `goldrank.native.fallback.hit_counting.order_of` gives the rules.
     """

@@ -59,7 +59,7 @@ class Bootstrap:
 
 
 class Coverage(NamedTuple):
-    """How much of the gold a run covers."""
+    """The part of the gold that a run covers."""
 
     answered: int
     """The queries of the gold for which the run has results."""
@@ -78,7 +78,7 @@ class Coverage(NamedTuple):
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries and gold items the scores include and leave out; shown with every result."""
+    """The counts of queries and gold items that the scores include and leave out; shown with every result."""
 
     queries: int
     """Queries that are averaged over."""

@@ -13,7 +13,7 @@ from goldrank.scoring import conventions_of, resolve_conventions
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Result):
-    """What a metric means: definition, formula, variants, source, and which tools print which variant."""
+    """The meaning of a metric: definition, formula, variants, source, and which tools print which variant."""
 
     metric: Metric
     """With the parameters of the profile filled in."""

@@ -71,7 +71,7 @@ class Swap:
 
 @dataclass(frozen=True)
 class OrderAgreement:
-    """How far two settings agree on the order of the models, by one evaluator."""
+    """The agreement of two settings on the order of the models, by one evaluator."""
 
     evaluator: str
     first: str

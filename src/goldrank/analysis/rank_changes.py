@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What differs between two aligned runs."""
+    """The differences between two aligned runs."""
 
     status: Ints
     """For each query the position of its status in ``STATUSES``."""

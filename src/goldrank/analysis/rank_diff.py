@@ -48,7 +48,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class QueryChange:
-    """How the rankings of one query changed."""
+    """The change of the rankings of one query."""
 
     query: str
     text: str | None

@@ -74,7 +74,7 @@ class BandReading:
 
 @dataclass(frozen=True)
 class Bands:
-    """How gold scores are cut into bands: at edges, or into a number of bands with about equally many pairs."""
+    """The bands of gold scores: their edges, or their number, where each has about equally many pairs."""
 
     edges: tuple[float, ...] | None
     number: int | None

@@ -21,7 +21,7 @@ _STYLE = re.compile("(\x1b\\[[012]m)")
 
 @dataclass
 class _Level:
-    """How much is printed besides results, and where results are printed."""
+    """The amount of messages besides results, and the stream of the results."""
 
     quiet: bool = False
     verbose: bool = False

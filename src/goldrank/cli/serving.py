@@ -27,7 +27,7 @@ _SHORTEST_TOKEN = 12
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens, and whom it lets in."""
+    """The address on which a server listens, and the clients that it admits."""
 
     socket: socket.socket
     url: str

@@ -264,7 +264,7 @@ def content_of(document: Document) -> str:
 
 @dataclass
 class _DocumentSurvey:
-    """What one pass over documents collects."""
+    """The ids, texts and titles that one pass over documents collects."""
 
     ids: dict[str, None] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)

@@ -36,7 +36,7 @@ class _Unit:
 
 @dataclass(frozen=True)
 class Chunking:
-    """How documents are cut into chunks.
+    """The rule by which documents are cut into chunks.
 
     A chunk is a document with the title of the whole, and with the headings of the sections that it is cut from, so
     that a text rule such as ``title+heading+text`` applies to it. Its id is that of the document with the place of the

@@ -21,7 +21,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+")
 
 @dataclass(frozen=True)
 class TextRule:
-    """Which parts of a document are joined, by which separator, and how much of the result is used.
+    """The rule that makes the text of a document: its parts, their separator, and the length that is used.
 
     >>> article = Document("w1", "Yquem", (("", "A sweet wine."), ("Vineyard", "Gravel on clay.")))
     >>> TextRule().text(article)

@@ -57,7 +57,7 @@ class CallableEncoder(BatchEncoder):
 
 @dataclass(frozen=True)
 class FunctionStamp:
-    """What identifies a function."""
+    """The identity of a function."""
 
     version: str | None
     """A digest of its code; None if that does not determine what it returns."""

@@ -38,7 +38,7 @@ _RUN = re.compile(r"\w+")
 
 @dataclass
 class VocabularyCoverage:
-    """How much of the encoded texts is in the vocabulary."""
+    """Counts of the encoded words and texts, and of those that the vocabulary lacks."""
 
     tokens: int = 0
     known: int = 0

@@ -59,7 +59,7 @@ _LEFTOVER = re.compile(r"files-[0-9a-f]{12}|\.manifest\.json\.[0-9a-f]{12}\.tmp"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is in an index folder and what made it."""
+    """The content of an index folder, and the settings that it was built with."""
 
     index: str
     """The spec of the index: ``exact`` or ``faiss:FACTORY``."""

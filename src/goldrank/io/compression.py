@@ -187,7 +187,7 @@ class _Unpacker:
 
 @dataclass(frozen=True)
 class _Engine:
-    """How a library decompresses: *start* a stream, *unpack* a piece with it, and the *faults* that it raises."""
+    """A decompression library: *start* a stream, *unpack* a piece with it, and the *faults* that it raises."""
 
     start: Callable[[], Any]
     unpack: Callable[[Any, bytes], Iterable[bytes]]

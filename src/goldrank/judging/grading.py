@@ -21,7 +21,7 @@ from goldrank.progress import Progress
 
 @dataclass(frozen=True, repr=False)
 class Grading(Result):
-    """What a model judge has graded, and what it took; or, for a dry run, what it would take."""
+    """The grades of a model judge and their cost; for a dry run, the expected cost."""
 
     judge: str
     scale: GradeScale

@@ -1,4 +1,4 @@
-"""What judges are told: the definitions of the grades, and rules for all passages."""
+"""The guidelines for judges: the definitions of the grades, and rules for all passages."""
 
 from __future__ import annotations
 

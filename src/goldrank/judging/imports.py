@@ -26,7 +26,7 @@ _ITEMS = (*ITEM[0], *ITEM[1], *ITEM[2], "url", "result", "file")
 
 @dataclass(frozen=True)
 class Import:
-    """What was imported from a file, and what was not."""
+    """The judgments that were imported from a file, and those that were left out."""
 
     added: int
     repeated: int

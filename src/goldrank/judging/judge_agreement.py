@@ -31,7 +31,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Share:
-    """How often a model judge gives a grade to pairs of one human grade."""
+    """The share of the pairs of one human grade to which a model judge gives a grade."""
 
     human: int
     model: int
@@ -43,7 +43,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Bias:
-    """How much the error of a model judge, its grade less the human one, depends on something else than relevance.
+    """The dependence of the error of a model judge, its grade less the human one, on something else than relevance.
 
     Pairs with the same human grade are compared, because every judge that errs at all gives low grades too high and
     high ones too low.
@@ -66,7 +66,7 @@ class Bias:
 
 @dataclass(frozen=True)
 class JudgeQuality:
-    """How well a model judge agrees with people."""
+    """The agreement of a model judge with people."""
 
     judge: str
     pairs: int
@@ -90,7 +90,7 @@ class JudgeQuality:
 
 @dataclass(frozen=True)
 class HumanAgreement:
-    """How well people agree among themselves."""
+    """The agreement of people among themselves."""
 
     judges: dict[str, int]
     """How many pairs each judge has graded."""

@@ -46,7 +46,7 @@ class LeadingDifference:
 
 @dataclass(frozen=True, repr=False)
 class NextLabels(Result):
-    """What the labels decide so far, and what is judged next."""
+    """The decision that the labels allow so far, and the units that are judged next."""
 
     folder: str
     metric: str

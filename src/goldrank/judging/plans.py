@@ -27,7 +27,7 @@ STRATA = (5, 10, 20, 50, 100, 200, 500)
 
 @dataclass(frozen=True)
 class Unit:
-    """What is judged together: items of one query."""
+    """Items of one query that are judged together."""
 
     position: int
     """The position in the order of judging, from 0."""

@@ -1,4 +1,4 @@
-"""How far a judging project is."""
+"""Report the progress of a judging project."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ModelJudgeProgress:
 
 @dataclass(frozen=True)
 class StratumProgress:
-    """How far a stratum of queries is."""
+    """The progress of a stratum of queries."""
 
     stratum: str
     queries: int
@@ -53,7 +53,7 @@ class StratumProgress:
 
 @dataclass(frozen=True, repr=False)
 class JudgingStatus(Result):
-    """How far a judging project is."""
+    """The progress of a judging project."""
 
     folder: str
     created: str

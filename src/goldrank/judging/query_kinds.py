@@ -29,7 +29,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class KindMeasures:
-    """What was measured on the queries of one kind."""
+    """The measurements on the queries of one kind."""
 
     kind: str
     queries: int
@@ -41,7 +41,7 @@ class KindMeasures:
 
 @dataclass(frozen=True)
 class KindDifference:
-    """What differs between two kinds of queries."""
+    """The differences between two kinds of queries."""
 
     first: str
     second: str

@@ -1,4 +1,4 @@
-"""Which system is best: estimate all differences from rounds of labels, and choose the items of the next round.
+"""Find the best system: estimate all differences from rounds of labels, and choose the items of the next round.
 
 In a round, the items of each query are ordered by how much their labels are expected to matter, and the first K of
 them are labelled, where K is random. Item j is among them with the probability p_j. If δ_j is the change of a

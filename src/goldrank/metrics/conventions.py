@@ -55,7 +55,7 @@ CHOICES: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Conventions:
-    """How hits become ranks; ``CHOICES`` explains each value."""
+    """The conventions by which hits become ranks; ``CHOICES`` explains each value."""
 
     ties: str = "docid"
     precision: str = "float64"

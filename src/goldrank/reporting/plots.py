@@ -83,7 +83,7 @@ class Plots(Result):
 
 @dataclass(frozen=True)
 class _Request:
-    """What is to be drawn, and how predictions are scored."""
+    """The figures to draw, and the rules by which predictions are scored."""
 
     figures: Sequence[str] | None
     metrics: Metrics

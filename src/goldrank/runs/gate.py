@@ -44,7 +44,7 @@ BASE, NEW = "base", "new"
 
 @dataclass(frozen=True)
 class _Request:
-    """How runs are to be scored."""
+    """The metrics and conventions by which runs are scored."""
 
     metrics: Metrics
     profile: str | Profile | None

@@ -1,4 +1,4 @@
-"""Where the attributes of queries and the texts that they are derived from come from: files, or the store."""
+"""Read the attributes of queries, and the texts that they are derived from, from files or the store."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def stored_source(
 
 @dataclass(frozen=True)
 class SliceChoice:
-    """Which slices a report or a page shows, and to which one it is restricted."""
+    """The slices that a report or a page shows, and the one to which it is restricted."""
 
     names: tuple[str, ...] | None = None
     """Attributes to show results by; None for those of *given*."""

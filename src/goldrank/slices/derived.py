@@ -28,7 +28,7 @@ _SCRIPTS = {"HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Han"}
 
 
 class TextSource(Protocol):
-    """Where texts of queries and items come from."""
+    """A source of the texts of queries and items."""
 
     def queries(self, ids: Collection[str]) -> Mapping[str, str]:
         """Return the texts of some queries; those without a text are left out."""
@@ -183,7 +183,7 @@ def _gold_overlap(source: SliceSource) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class DerivedAttribute:
-    """How an attribute is derived, and from what."""
+    """The derivation of an attribute, and the data that it needs."""
 
     needs: Literal["gold", "queries", "texts"]
     summary: str

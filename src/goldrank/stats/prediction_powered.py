@@ -137,7 +137,7 @@ def estimate_means(
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """How much each stratum of a sample counts; a simple random sample is one stratum."""
+    """The weights of the strata of a sample; a simple random sample is one stratum."""
 
     strata: NDArray[np.int64]
     """The stratum of each sampled query."""

@@ -38,7 +38,7 @@ class Text:
 
 
 class TextLike(Protocol):
-    """What has the fields of a text, such as a document."""
+    """An object with the fields of a text, such as a document."""
 
     @property
     def id(self) -> str:

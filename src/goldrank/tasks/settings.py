@@ -36,7 +36,7 @@ OOV = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How models are evaluated: everything that decides a result besides model and task.
+    """The settings of an evaluation: everything that decides a result besides model and task.
 
     >>> Settings(similarity="cosin")
     Traceback (most recent call last):

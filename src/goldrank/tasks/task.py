@@ -151,7 +151,7 @@ class TaskData(Protocol):
 
 @dataclass(frozen=True)
 class PartCost:
-    """What a part of a composed model took: a model of a fusion, or the first stage of reranking."""
+    """The cost of a part of a composed model: a model of a fusion, or the first stage of reranking."""
 
     inputs: Mapping[str, Any]
     """Those of the part alone, by which its own result is stored."""

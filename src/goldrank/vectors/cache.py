@@ -438,7 +438,7 @@ class _EntryFolder:
 
 @dataclass(frozen=True)
 class _EncodingTimes:
-    """How long encoding took, as the manifest holds it."""
+    """The time that encoding took, as the manifest holds it."""
 
     seconds: float = 0.0
     texts: int = 0

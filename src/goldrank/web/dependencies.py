@@ -24,7 +24,7 @@ LARGEST_CUTOFF = 10_000_000
 
 @dataclass(frozen=True)
 class Server:
-    """What the routes need to answer a request."""
+    """The state that all routes share."""
 
     reader: StoreReader
     allow_delete: bool = False

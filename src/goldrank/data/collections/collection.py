@@ -155,7 +155,7 @@ def add_gold(digest: hashlib._Hash, gold: Columns) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """What an evaluation needs: items, queries and gold of one split.
+    """The data of an evaluation: items, queries and gold of one split.
 
     In a *related* collection the articles are both queries and items: ``queries`` and ``items`` are the same object,
     the gold of an article are similar articles, and an article is not ranked for itself.

@@ -66,7 +66,7 @@ class IntegerTable:
 
 @dataclass(frozen=True)
 class _Best:
-    """What compiled code keeps for each query: entries of product and item number, their count, and the last wanted."""
+    """The best items so far of each query: entries of product and item number, their count, and the last wanted."""
 
     entries: Ints
     counts: Ints

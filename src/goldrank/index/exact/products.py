@@ -34,7 +34,7 @@ _INT32 = np.iinfo(np.int32)
 
 @dataclass(frozen=True)
 class Error:
-    """How far a computed score may be off: a share of ‖q‖‖x‖, and a part for numbers too small for the type."""
+    """The error bound of a computed score: a share of ‖q‖‖x‖, and a part for numbers too small for the type."""
 
     share: float
     smallest: float
@@ -85,7 +85,7 @@ def growth(terms: int, unit: float) -> float:
 
 @dataclass(frozen=True)
 class Near:
-    """How products compare with limits: how many are above each, how many between, and where those are."""
+    """The comparison of products with limits: counts above and between them, and the places of those between."""
 
     above: Ints
     between: Ints

@@ -1,4 +1,4 @@
-"""Which of two items is nearer to a query, decided without rounding error."""
+"""Decide without rounding error which of two items is nearer to a query."""
 
 from __future__ import annotations
 

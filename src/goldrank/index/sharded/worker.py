@@ -35,7 +35,7 @@ _DIGEST = 16
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to the rows of a shard before they are compared."""
+    """The preparation of the rows of a shard before they are compared."""
 
     transform: str | None
     """Where the transform was saved."""
@@ -170,7 +170,7 @@ def _refuse_other_ids(items: VectorTable, gold: Ints, place: Ints, gold_ids: lis
 
 @dataclass(frozen=True)
 class ShardJob:
-    """What all tasks of a job share."""
+    """The data that all tasks of a job share."""
 
     arrays: dict[str, Any]
     preparation: Preparation

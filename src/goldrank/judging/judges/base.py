@@ -1,4 +1,4 @@
-"""What a model judge is asked and what it answers."""
+"""The protocol of model judges, their questions and their answers."""
 
 from __future__ import annotations
 

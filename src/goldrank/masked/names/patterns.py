@@ -35,7 +35,7 @@ _ROMAN, _NOMEN = re.compile(r"[a-z]{2,}(?:us|a)"), re.compile(r"[a-z]+(?:ius|ia|
 
 
 class Tier(IntEnum):
-    """How much of the name a guess has."""
+    """The part of a name that a guess has."""
 
     INITIAL = 1
     """Two or more initials that agree with the title in order."""
@@ -282,7 +282,7 @@ class Pattern:
 
 
 class _Evidence:
-    """What the words of one guess have in common with the name so far."""
+    """The words that one guess has in common with the name so far."""
 
     __slots__ = (
         "agreed",

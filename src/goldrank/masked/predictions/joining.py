@@ -15,7 +15,7 @@ from goldrank.masked.predictions.rows import PredictionRow, Remarks, extra_types
 
 @dataclass(frozen=True)
 class Joined:
-    """How well predictions and data fit."""
+    """The number of masks in the data, and of those that the predictions leave out."""
 
     masks: int
     """Number of masks in the data."""

@@ -37,7 +37,7 @@ SUMS = ("coded_pnms", "coded_lnms", "coded_nld", "coded_nld_count", "pnms", "lnm
 
 
 class GuessDistances:
-    """How guesses relate to the right answers of a mask; of several answers the nearest counts."""
+    """The distances of guesses to the right answers of a mask; of several answers the nearest counts."""
 
     def __init__(self, answers: Sequence[str]) -> None:
         self.coded: Mapping[str, tuple[bool, bool, float]] = _AsCoded(answers)

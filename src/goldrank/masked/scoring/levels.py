@@ -36,7 +36,7 @@ POOLS = ("alias", "gold")
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as right, and how guesses are pooled into answers; by default those of the profile ``source``.
+    """The rules by which guesses are right and are pooled into answers; by default those of the profile ``source``.
 
     >>> Rules().profile, Rules.of("strict").matcher, Rules(matcher="seed").profile
     ('source', 'names', 'custom')

@@ -19,7 +19,7 @@ from goldrank.reporting.text.results import plain
 
 @dataclass(frozen=True)
 class Summary:
-    """What comes before the sections."""
+    """The summary before the sections."""
 
     verdict: str
     table: Grid

@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Layout:
-    """How tables for people are laid out."""
+    """The layout of tables for people."""
 
     width: int | None = None
     """The columns of the terminal; None leaves each row on one line, however long it is."""

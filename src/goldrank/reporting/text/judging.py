@@ -1,4 +1,4 @@
-"""How far a judging project is, and what was imported, as tables and as data."""
+"""Tables and data of the progress of a judging project, and of imports."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ def _ranking_rows(board: RankingLeaderboard) -> list[list[Any]]:
 
 @dataclass(frozen=True)
 class _Form:
-    """How the leaderboards of one kind of task are written."""
+    """The form of the leaderboards of one kind of task."""
 
     grids: Callable[[Any, int], list[Grid]]
     to_json: Callable[[Any, int], dict[str, Any]]

@@ -1,4 +1,4 @@
-"""What model judges graded, and how well judges agree, as tables and as data."""
+"""Tables and data of the grades of model judges, and of the agreement of judges."""
 
 from __future__ import annotations
 

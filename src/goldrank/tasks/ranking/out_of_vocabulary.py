@@ -18,7 +18,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class KnownTexts:
-    """Which items and queries have a word that the model knows, and the policy for those that have none."""
+    """The items and queries that have a word of the vocabulary, and the policy for those that have none."""
 
     policy: str
     items: Mask

@@ -119,7 +119,7 @@ def diff_runs(
     worst: Annotated[int, Query(ge=0, le=200, description="Number of changed queries to show.")] = 50,
     only: SliceName = "",
 ) -> Json:
-    """What `goldrank diff` prints as JSON: overlap and churn by depth, and the queries that changed most."""
+    """The JSON of `goldrank diff`: overlap and churn by depth, and the queries that changed most."""
     runs = list(explorer.reader.runs(key).values())
     if len(runs) != 2:
         raise InputError("a diff is of two runs", where="key", remedy="give the keys of two runs")

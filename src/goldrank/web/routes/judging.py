@@ -49,7 +49,7 @@ Given = Mapping[str, Sequence[LabelEvent]]
 
 
 class JudgingServer:
-    """What the routes need to answer a request."""
+    """The state that all routes share."""
 
     def __init__(self, project: JudgingProject, judge: str | None = None) -> None:
         """Serve a project to any judge, or to one."""
@@ -107,7 +107,7 @@ class UndoRequest(ClaimRequest):
 
 @routes.get("", summary="The scale, the guidelines and the progress")
 def describe(server: Judging) -> Json:
-    """What is the same for all passages, the judges so far, and how much is labelled."""
+    """The guidelines for all passages, the judges so far, and the number of labels."""
     project = server.project
     scale = zip(project.scale.names, definitions(project.scale), strict=True)
     with server.lock:
