@@ -363,8 +363,8 @@ def _evalrank(table: Table, scale: int) -> None:
 
 
 def _meta(table: Table) -> None:
-    made = job_cpu("benchmarks.meta_jobs", "goldrank_meta", "67", "30", repeat=2)
-    table.within("meta, 67 models × 30 evaluators, 10,000 resamples (wall)", made["result:wall"], 5)
+    result = job_cpu("benchmarks.meta_jobs", "goldrank_meta", "67", "30", repeat=2)
+    table.within("meta, 67 models × 30 evaluators, 10,000 resamples (wall)", result["result:wall"], 5)
 
 
 def _probes(table: Table) -> None:
@@ -390,11 +390,11 @@ def _masked(table: Table, scale: int) -> None:
     )
     table.shown("the same, with what the cache of re spares", ours["seconds"], cached["seconds"])
     masks = 10_000_000 // scale
-    made = job_cpu("benchmarks.masked_scoring_jobs", "goldrank_masked", str(masks), "2")
+    result = job_cpu("benchmarks.masked_scoring_jobs", "goldrank_masked", str(masks), "2")
     table.within(
-        f"{masks:,} masks × 5 guesses from Parquet, three levels (wall)", made["result:wall"], masks / 1e6 * 60
+        f"{masks:,} masks × 5 guesses from Parquet, three levels (wall)", result["result:wall"], masks / 1e6 * 60
     )
-    table.memory("the same: peak memory of all processes, 2 GB", made["peak_mb"], 2048)
+    table.memory("the same: peak memory of all processes, 2 GB", result["peak_mb"], 2048)
 
 
 def _seeing(table: Table, scale: int) -> None:
@@ -456,8 +456,8 @@ def _growth(table: Table, folder: Path, *, quick: bool) -> None:
 def _shared(*names: str) -> Path | None:
     """A folder of the public data, where it lies beside the repository."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    found = Path(os.environ.get("GOLDRANK_TEST_DATA") or beside).joinpath(*names)
-    return found if found.is_dir() else None
+    folder = Path(os.environ.get("GOLDRANK_TEST_DATA") or beside).joinpath(*names)
+    return folder if folder.is_dir() else None
 
 
 if __name__ == "__main__":

@@ -101,13 +101,13 @@ def _machine() -> Result:
     versions["triton"] = getattr(getattr(cuda_kernels, "triton", None), "__version__", None)
     if torch.cuda.is_available():
         versions["gpu"] = torch.cuda.get_device_name()
-        asked = [
+        command = [
             "nvidia-smi",
             "--query-gpu=driver_version,clocks.sm,clocks.max.sm,power.limit",
             "--format=csv,noheader",
         ]
         versions["driver, clock, most, power"] = subprocess.run(
-            asked, capture_output=True, text=True, check=False
+            command, capture_output=True, text=True, check=False
         ).stdout.strip()
     return versions
 
@@ -203,31 +203,31 @@ def _launch(
     block: Any, chunk: cuda_store.ItemChunk, marks: cuda_comparison.OpenPairs, store: cuda_store.ItemStore
 ) -> None:
     """The kernel alone, without the closer look."""
-    asked, tile = block._operand, store.tile
+    operand, tile = block._operand, store.tile
     assert tile is not None
     for first, last in marks.stretches(block._sure.numel(), 0, len(chunk) // tile.items):
-        marks.compare(chunk, asked, block._limits, block._slots_of_tile, block._sure, first, last, collect=False)
+        marks.compare(chunk, operand, block._limits, block._slots_of_tile, block._sure, first, last, collect=False)
 
 
 def _torch_ranks(items: torch.Tensor, queries: np.ndarray[Any, Any], rows: JudgedRows) -> torch.Tensor:
     """What people write: float32 products in chunks, and a count of what is greater."""
-    asked, gold = torch.from_numpy(queries).to(items.device), torch.from_numpy(rows.gold).to(items.device)
-    limits = (asked * items[gold]).sum(dim=1, keepdim=True)
-    above = torch.zeros(len(asked), dtype=torch.int64, device=items.device)
+    vectors, gold = torch.from_numpy(queries).to(items.device), torch.from_numpy(rows.gold).to(items.device)
+    limits = (vectors * items[gold]).sum(dim=1, keepdim=True)
+    above = torch.zeros(len(vectors), dtype=torch.int64, device=items.device)
     for start in range(0, len(items), CHUNK):
-        above += (asked @ items[start : start + CHUNK].T > limits).sum(dim=1)
+        above += (vectors @ items[start : start + CHUNK].T > limits).sum(dim=1)
     return above
 
 
 def _float64_ranks(
     items: torch.Tensor, queries: np.ndarray[Any, Any], gold: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    asked = torch.from_numpy(queries).to(items.device).double()
+    wide = torch.from_numpy(queries).to(items.device).double()
     numbers = torch.from_numpy(gold).to(items.device)
-    limits = (asked * items[numbers].double()).sum(dim=1, keepdim=True)
-    above = torch.zeros(len(asked), dtype=torch.int64, device=items.device)
+    limits = (wide * items[numbers].double()).sum(dim=1, keepdim=True)
+    above = torch.zeros(len(wide), dtype=torch.int64, device=items.device)
     for start in range(0, len(items), CHUNK):
-        scores = asked @ items[start : start + CHUNK].double().T
+        scores = wide @ items[start : start + CHUNK].double().T
         here = torch.nonzero((numbers >= start) & (numbers < start + CHUNK))[:, 0]
         scores[here, numbers[here] - start] = -torch.inf
         above += (scores > limits).sum(dim=1)
@@ -243,8 +243,8 @@ def _top_k(
     plain = _seconds(lambda: _torch_top_k(items, queries, options.k), 1)
     some = np.linspace(0, options.queries - 1, min(CHECKED, options.queries)).astype(int)
     wrong = 0
-    asked = torch.from_numpy(queries[some]).to(items.device).double()
-    scores, numbers = _running_top_k(items, asked, options.k)
+    wide = torch.from_numpy(queries[some]).to(items.device).double()
+    scores, numbers = _running_top_k(items, wide, options.k)
     for place, best, number in zip(some.tolist(), scores.cpu().numpy(), numbers.cpu().numpy(), strict=True):
         if place not in found[-1]:
             wrong += 1
@@ -344,14 +344,14 @@ def _tiles(options: argparse.Namespace, items: torch.Tensor) -> Result:
 
 def _seconds(work: Callable[[], object], repeats: int) -> float:
     """The median of some goes after one to warm up."""
-    taken = []
+    seconds = []
     for _ in range(repeats + 1):
         _wait()
         start = time.perf_counter()
         work()
         _wait()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken[1:])
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds[1:])
 
 
 def _wait() -> None:

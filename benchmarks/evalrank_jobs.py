@@ -33,7 +33,7 @@ def _pairs(count: int, items: int) -> list[tuple[str, str]]:
     rng = np.random.default_rng(7)
     different = _QUERIES.get(count, count)
     queries = np.concatenate([np.arange(different), rng.integers(0, different, count - different)])
-    return [(f"s{one}", f"s{other}") for one, other in zip(queries, rng.integers(0, items, count), strict=True)]
+    return [(f"s{first}", f"s{other}") for first, other in zip(queries, rng.integers(0, items, count), strict=True)]
 
 
 def _task(pairs: str, items: str, similarity: str) -> tuple[float, Result]:
@@ -55,8 +55,8 @@ def _task(pairs: str, items: str, similarity: str) -> tuple[float, Result]:
 
         encode_queries = encode_items
 
-    made = [PositivePair(*pair) for pair in _pairs(int(pairs), int(items))]
-    model, task = load_model(Known()), task_of(collection_of(made, names, "bench", "bench", []))
+    positives = [PositivePair(*pair) for pair in _pairs(int(pairs), int(items))]
+    model, task = load_model(Known()), task_of(collection_of(positives, names, "bench", "bench", []))
     data = RankingData.load(task, Settings(similarity=similarity))
     data.query_texts, data.item_texts  # noqa: B018 - reading is not what is measured
 
@@ -86,11 +86,11 @@ def loop_l2(pairs: str, items: str) -> tuple[float, Result]:
 def sgemm(pairs: str, items: str) -> tuple[float, Result]:
     """The bare product of the queries with all items, which no exact count can do without."""
     vectors = _vectors(int(items))
-    asked = vectors[: len({query for query, _ in _pairs(int(pairs), int(items))})]
-    product = np.zeros((len(asked), len(vectors)), np.float32)
+    query_vectors = vectors[: len({query for query, _ in _pairs(int(pairs), int(items))})]
+    product = np.zeros((len(query_vectors), len(vectors)), np.float32)
 
     def work() -> Result:
-        np.matmul(asked, vectors.T, out=product)
+        np.matmul(query_vectors, vectors.T, out=product)
         return {}
 
     return _timed(work)

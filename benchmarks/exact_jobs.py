@@ -37,13 +37,13 @@ def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
 def _data(queries: int, items: int, dimension: int) -> tuple[Vectors, Vectors, NDArray[np.int64]]:
     """Unit vectors and one gold item for each query."""
     rng = np.random.default_rng(11)
-    made = [rng.standard_normal((count, dimension), dtype=np.float32) for count in (queries, items)]
-    for vectors in made:
+    matrices = [rng.standard_normal((count, dimension), dtype=np.float32) for count in (queries, items)]
+    for vectors in matrices:
         # In place and by rows, so that making the data does not raise the peak that is measured.
         for start in range(0, len(vectors), 4096):
             part = vectors[start : start + 4096]
             part /= np.linalg.norm(part, axis=1, keepdims=True)
-    return made[0], made[1], rng.integers(0, items, queries)
+    return matrices[0], matrices[1], rng.integers(0, items, queries)
 
 
 def _goldrank(queries: str, items: str, dimension: int, **options: Any) -> tuple[float, Result]:

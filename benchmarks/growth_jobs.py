@@ -52,19 +52,19 @@ def exact_ranks(items: int, queries: int, folder: Path) -> Result:
     """Count the items that beat one gold item of each query."""
     from goldrank.index.exact.index import exact_hits
 
-    corpus, asked = _unit_vectors(items, 0), _unit_vectors(queries, 1)
+    corpus, query_vectors = _unit_vectors(items, 0), _unit_vectors(queries, 1)
     gold = {str(query): {str(query * 7919 % items): 1} for query in range(queries)}
-    seconds = _timed(lambda: exact_hits(asked, corpus, gold, similarity="dot"))
-    return seconds, corpus.nbytes + asked.nbytes, queries
+    seconds = _timed(lambda: exact_hits(query_vectors, corpus, gold, similarity="dot"))
+    return seconds, corpus.nbytes + query_vectors.nbytes, queries
 
 
 def top_k(items: int, queries: int, folder: Path) -> Result:
     """Find the 100 nearest items of each query with the exact index."""
     from goldrank.index.exact.index import ExactIndex
 
-    corpus, asked = _unit_vectors(items, 0), _unit_vectors(queries, 1)
-    seconds = _timed(lambda: ExactIndex(corpus, similarity="dot").top_k(asked, DEPTH))
-    return seconds, corpus.nbytes + asked.nbytes, queries * DEPTH
+    corpus, query_vectors = _unit_vectors(items, 0), _unit_vectors(queries, 1)
+    seconds = _timed(lambda: ExactIndex(corpus, similarity="dot").top_k(query_vectors, DEPTH))
+    return seconds, corpus.nbytes + query_vectors.nbytes, queries * DEPTH
 
 
 def bm25(items: int, queries: int, folder: Path) -> Result:

@@ -26,9 +26,9 @@ Vectors = NDArray[np.float32]
 
 
 def unit_vectors(count: int, dimension: int, seed: int) -> Vectors:
-    made = np.random.default_rng(seed).standard_normal((count, dimension), np.float32)
-    made /= np.linalg.norm(made, axis=1, keepdims=True)
-    return made
+    vectors = np.random.default_rng(seed).standard_normal((count, dimension), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
 
 
 def best_of_turns(works: dict[str, Callable[[], object]], turns: int, clock: Callable[[], float]) -> dict[str, float]:

@@ -119,8 +119,8 @@ def goldrank_bootstrap(queries: str, metrics: str) -> tuple[float, dict[str, flo
     values = _per_query_values(int(queries), int(metrics))
 
     def work() -> dict[str, float]:
-        made = stats.intervals([stats.Sample(column) for column in values], resamples=10_000)
-        return {str(i): interval.high for i, interval in enumerate(made) if interval is not None}
+        intervals = stats.intervals([stats.Sample(column) for column in values], resamples=10_000)
+        return {str(i): interval.high for i, interval in enumerate(intervals) if interval is not None}
 
     return _timed(work)
 
@@ -134,8 +134,8 @@ def scipy_bootstrap(queries: str, metrics: str) -> tuple[float, dict[str, float]
         limits = {}
         for i, column in enumerate(values):
             # The batch that was fastest of 30, 50, 100, 200 and 1000 on the machines tried.
-            made = stats.bootstrap((column,), np.mean, n_resamples=10_000, vectorized=True, batch=50, method="BCa")
-            limits[str(i)] = float(made.confidence_interval.high)
+            result = stats.bootstrap((column,), np.mean, n_resamples=10_000, vectorized=True, batch=50, method="BCa")
+            limits[str(i)] = float(result.confidence_interval.high)
         return limits
 
     return _timed(work)

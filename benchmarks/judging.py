@@ -76,8 +76,8 @@ class Hidden:
 
     def values(self, grades: Floats) -> dict[str, Floats]:
         """Return the values of each metric, as (queries, systems), with these grades of the pairs."""
-        given = dict(zip(self.grades, grades.astype(int).tolist(), strict=True))
-        return score_systems(self.pool, given, self.rankings, METRICS, list(self.pool.items))
+        by_pair = dict(zip(self.grades, grades.astype(int).tolist(), strict=True))
+        return score_systems(self.pool, by_pair, self.rankings, METRICS, list(self.pool.items))
 
 
 def read(folder: Path, name: str) -> Hidden:

@@ -52,9 +52,11 @@ def pairs_of(titles: int) -> list[Pair]:
     rng = random.Random(11)
     lines = (files("goldrank.demo") / "persons.jsonl").read_text("utf-8").splitlines()
     known = [(record["title"], record["names"]) for record in map(json.loads, lines)]
-    made = ((title, title.split()) for title in (_title(rng) for _ in range(max(titles - len(known), 0))))
+    invented = ((title, title.split()) for title in (_title(rng) for _ in range(max(titles - len(known), 0))))
     return [
-        (title, _guess(rng, title, names)) for title, names in [*known[:titles], *made] for _ in range(GUESSES_A_TITLE)
+        (title, _guess(rng, title, names))
+        for title, names in [*known[:titles], *invented]
+        for _ in range(GUESSES_A_TITLE)
     ]
 
 

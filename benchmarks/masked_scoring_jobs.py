@@ -76,14 +76,14 @@ class Sampler:
 
 
 def _tree(root: int) -> list[int]:
-    found = [root]
-    for process in found:
+    processes = [root]
+    for process in processes:
         for task in Path(f"/proc/{process}/task").glob("*/children"):
             try:
-                found += map(int, task.read_text().split())
+                processes += map(int, task.read_text().split())
             except OSError:
                 continue  # it ended in between
-    return found
+    return processes
 
 
 def _resident(process: int) -> float:
@@ -97,7 +97,7 @@ def _resident(process: int) -> float:
 
 def _cpu_seconds() -> float:
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def in_child(function: Any, *arguments: object) -> None:
@@ -116,11 +116,11 @@ def make_predictions(path: Path, masks: int) -> None:
     import pyarrow.parquet
 
     rng = np.random.default_rng(5)
-    given, surnames = _names(rng, 4000), _names(rng, 60_000)
-    chosen = rng.integers(len(given), size=_POPULATION), rng.integers(len(surnames), size=_POPULATION)
-    others = [f"{given[a]} {surnames[b]}" for a, b in zip(*chosen, strict=True)]
+    given_names, surnames = _names(rng, 4000), _names(rng, 60_000)
+    chosen = rng.integers(len(given_names), size=_POPULATION), rng.integers(len(surnames), size=_POPULATION)
+    others = [f"{given_names[a]} {surnames[b]}" for a, b in zip(*chosen, strict=True)]
     pages = max(masks // _MASKS_PER_PAGE, 1)
-    person = rng.integers(len(given), size=pages), rng.integers(len(surnames), size=pages)
+    person = rng.integers(len(given_names), size=pages), rng.integers(len(surnames), size=pages)
     sizes = rng.integers(1, 5, size=pages)  # masks of each example of the page
     writer = None
     order = rng.permutation(masks)
@@ -128,7 +128,7 @@ def make_predictions(path: Path, masks: int) -> None:
         rows = order[start : start + _BATCH]
         page, within = rows % pages, rows // pages
         sequence, mask = within // sizes[page], within % sizes[page]
-        names = [f"{given[a]} {surnames[b]}" for a, b in zip(person[0][page], person[1][page], strict=True)]
+        names = [f"{given_names[a]} {surnames[b]}" for a, b in zip(person[0][page], person[1][page], strict=True)]
         scores = -np.sort(-rng.dirichlet(np.ones(GUESSES + 1), len(rows))[:, :GUESSES], axis=1)
         table = pyarrow.table(
             {
@@ -153,12 +153,12 @@ def make_predictions(path: Path, masks: int) -> None:
 def _names(rng: np.random.Generator, count: int) -> list[str]:
     starts = ("b", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "br", "st", "kr")
     ends = ("an", "el", "in", "or", "us", "e", "a", "ick", "ov", "sen", "ley", "man")
-    made = {""}
-    while len(made) <= count:
+    names = {""}
+    while len(names) <= count:
         parts = rng.integers(len(starts), size=3), rng.integers(len(ends), size=3)
         size = int(rng.integers(2, 4))
-        made.add("".join(starts[a] + ends[b] for a, b in zip(parts[0][:size], parts[1][:size], strict=True)).title())
-    return sorted(made - {""})
+        names.add("".join(starts[a] + ends[b] for a, b in zip(parts[0][:size], parts[1][:size], strict=True)).title())
+    return sorted(names - {""})
 
 
 def _guesses(rng: np.random.Generator, names: list[str], others: list[str]) -> list[list[str]]:

@@ -26,9 +26,9 @@ def goldrank_meta(models: str, evaluators: str) -> tuple[float, dict[str, float]
     ]
     table = Table.of(rows, "benchmark")
     cpu, wall = time.process_time(), time.perf_counter()
-    made = meta(table)
+    result = meta(table)
     wall = time.perf_counter() - wall
-    return time.process_time() - cpu, {"wall": wall, "cells": float(len(made.cells))}
+    return time.process_time() - cpu, {"wall": wall, "cells": float(len(result.cells))}
 
 
 JOBS = {"goldrank_meta": goldrank_meta}

@@ -47,15 +47,15 @@ def write_paragraphs(folder: Path, documents: int = 162_000, questions: int = 2_
                 break
     rows = list(pairs.items())
     step = max(1, len(rows) // questions)
-    asked = range(0, len(rows), step)[:questions]
+    chosen = range(0, len(rows), step)[:questions]
     (collection / "qrels").mkdir(parents=True, exist_ok=True)
     with (collection / "corpus.jsonl").open("w") as file:
         file.writelines(json.dumps({"_id": f"d{row}", "text": answer}) + "\n" for row, (answer, _) in enumerate(rows))
     with (collection / "queries.jsonl").open("w") as file:
-        file.writelines(json.dumps({"_id": f"q{row}", "text": rows[row][1]}) + "\n" for row in asked)
+        file.writelines(json.dumps({"_id": f"q{row}", "text": rows[row][1]}) + "\n" for row in chosen)
     with (collection / "qrels" / "test.tsv").open("w") as file:
         file.write("query-id\tcorpus-id\tscore\n")
-        file.writelines(f"q{row}\td{row}\t1\n" for row in asked)
+        file.writelines(f"q{row}\td{row}\t1\n" for row in chosen)
     return collection
 
 

@@ -81,8 +81,8 @@ def main() -> None:
     print("| job | stage | estimated | measured | ratio |\n| :-- | :-- | --: | --: | --: |", flush=True)
     for size in SIZES:
         for stage, estimated, measured in check(size, constants, engine=args.engine, repeats=args.repeats):
-            shown = f"{format_duration(estimated)} | {format_duration(measured)} | {estimated / measured:.2f}"
-            print(f"| {size} | {stage} | {shown} |", flush=True)
+            cells = f"{format_duration(estimated)} | {format_duration(measured)} | {estimated / measured:.2f}"
+            print(f"| {size} | {stage} | {cells} |", flush=True)
 
 
 def _constants(path: Path | None) -> Constants:
@@ -128,12 +128,12 @@ def run_locally(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
 
 def _encoding_seconds(size: Size) -> float:
     """Once is enough: it takes long, and loading counts."""
-    texts, asked = synthetic_texts(size.items, size.words), synthetic_texts(size.queries, size.words, seed=2)
+    texts, queries = synthetic_texts(size.items, size.words), synthetic_texts(size.queries, size.words, seed=2)
 
     def work() -> None:
         encoder = load_encoder(MODEL, texts)
         encoder.encode_items(texts)
-        encoder.encode_queries(asked)
+        encoder.encode_queries(queries)
 
     return best(work, 1)
 

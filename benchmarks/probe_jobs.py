@@ -160,7 +160,7 @@ def _trained(features: Any, codes: Any, rows: Any, penalty: float, held_out: Any
         with torch.no_grad():
             return float((layer(features[asked]).argmax(1) == codes[asked]).float().mean())
 
-    best, kept, patience, epochs = -1.0, layer.state_dict(), 3, 0
+    best, weights, patience, epochs = -1.0, layer.state_dict(), 3, 0
     while patience >= 0 and epochs <= 200:
         for _ in range(2):
             order = torch.from_numpy(random.permutation(len(known)))
@@ -172,10 +172,10 @@ def _trained(features: Any, codes: Any, rows: Any, penalty: float, held_out: Any
         epochs += 2
         reached = accuracy(held_out)
         if reached > best:
-            best, kept = reached, copy.deepcopy(layer.state_dict())
+            best, weights = reached, copy.deepcopy(layer.state_dict())
         else:
             patience -= 1
-    layer.load_state_dict(kept)
+    layer.load_state_dict(weights)
     return accuracy
 
 

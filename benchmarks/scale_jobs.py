@@ -72,7 +72,7 @@ def write_data(folder: Path, size: Size) -> Path:
     task = folder / "task"
     (task / "qrels").mkdir(parents=True)
     vectors = open_memmap(folder / "vectors.npy", "w+", np.float32, (size.items + size.queries, size.dimension))
-    asked = np.empty((size.queries, size.dimension), np.float32)
+    query_vectors = np.empty((size.queries, size.dimension), np.float32)
     place = {int(item): query for query, item in enumerate(wanted)}
     with (folder / "vectors.ids").open("w") as ids:
         for start, rows in _clustered(size, rng):
@@ -80,8 +80,8 @@ def write_data(folder: Path, size: Size) -> Path:
             for at, item in enumerate(order[start : start + len(rows)].tolist()):
                 ids.write(f"d{item}\n")
                 if item in place:
-                    asked[place[item]] = rows[at]
-        vectors[size.items :] = asked + 3 * rng.standard_normal(asked.shape, np.float32)
+                    query_vectors[place[item]] = rows[at]
+        vectors[size.items :] = query_vectors + 3 * rng.standard_normal(query_vectors.shape, np.float32)
         ids.writelines(f"q{query}\n" for query in range(size.queries))
     vectors.flush()
     with (task / "corpus.jsonl").open("w") as corpus:

@@ -28,14 +28,14 @@ def _data(queries: int, items: int) -> tuple[Vectors, Vectors, dict[str, dict[st
     rng = np.random.default_rng(5)
     corpus = rng.standard_normal((items, DIMENSION), dtype=np.float32)
     near = rng.choice(items, queries, replace=False)
-    asked = corpus[near] + 2.2 * rng.standard_normal((queries, DIMENSION), dtype=np.float32)
+    query_vectors = corpus[near] + 2.2 * rng.standard_normal((queries, DIMENSION), dtype=np.float32)
     far = rng.integers(0, items, queries)
     gold = {f"q{row}": {f"d{near[row]}": 2, f"d{far[row]}": 1} for row in range(queries)}
-    for vectors in (corpus, asked):
+    for vectors in (corpus, query_vectors):
         for start in range(0, len(vectors), 4096):
             part = vectors[start : start + 4096]
             part /= np.linalg.norm(part, axis=1, keepdims=True)
-    return asked, corpus, gold
+    return query_vectors, corpus, gold
 
 
 def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
@@ -52,7 +52,7 @@ def goldrank_retrieval(queries: str, items: str) -> tuple[float, Result]:
     from goldrank.tasks import Settings, task_of
     from goldrank.tasks.ranking.models import load_model
 
-    asked, corpus, gold = _data(int(queries), int(items))
+    query_vectors, corpus, gold = _data(int(queries), int(items))
 
     class Known:
         """Gives the rows it is asked for, in their order."""
@@ -60,20 +60,20 @@ def goldrank_retrieval(queries: str, items: str) -> tuple[float, Result]:
         identity, by = "known vectors", "id"
 
         def encode_queries(self, ids: Sequence[str]) -> Vectors:
-            return asked[int(ids[0][1:]) : int(ids[-1][1:]) + 1]
+            return query_vectors[int(ids[0][1:]) : int(ids[-1][1:]) + 1]
 
         def encode_items(self, ids: Sequence[str]) -> Vectors:
             return corpus[int(ids[0][1:]) : int(ids[-1][1:]) + 1]
 
     documents = [Document(f"d{row}") for row in range(len(corpus))]
-    questions = [Document(f"q{row}") for row in range(len(asked))]
+    questions = [Document(f"q{row}") for row in range(len(query_vectors))]
     collection = Collection("bench", Documents(documents, ""), Documents(questions, ""), Gold(gold).columns)
     names = [f"{name}@{k}" for name in ("ndcg", "map", "recall", "precision", "mrr", "hit_rate") for k in CUTOFFS]
     model, task = load_model(Known()), task_of(collection)
 
     def work() -> Result:
-        made = task.load(Settings()).evaluate(model)
-        scores = made.score(names)
+        evaluation = task.load(Settings()).evaluate(model)
+        scores = evaluation.score(names)
         return {"ndcg10": scores["ndcg@10"].mean, "recall1000": scores["recall@1000"].mean}
 
     return _timed(work)
@@ -87,7 +87,7 @@ def mteb_retrieval(queries: str, items: str) -> tuple[float, Result]:
     from mteb.similarity_functions import cos_sim
     from mteb.timing import TimingStack
 
-    asked, corpus, gold = _data(int(queries), int(items))
+    query_vectors, corpus, gold = _data(int(queries), int(items))
     search_wrappers.create_dataloader = lambda dataset, **_: dataset
 
     class Known:
@@ -97,7 +97,7 @@ def mteb_retrieval(queries: str, items: str) -> tuple[float, Result]:
 
         def encode(self, dataset: Any, *, prompt_type: Any, **_: Any) -> Vectors:
             names = dataset["id"]
-            vectors = asked if prompt_type == mteb.types.PromptType.query else corpus
+            vectors = query_vectors if prompt_type == mteb.types.PromptType.query else corpus
             return vectors[int(names[0][1:]) : int(names[-1][1:]) + 1]
 
         def similarity(self, one: Any, other: Any) -> Any:
@@ -105,7 +105,7 @@ def mteb_retrieval(queries: str, items: str) -> tuple[float, Result]:
 
     evaluator = RetrievalEvaluator(
         Dataset.from_dict({"id": [f"d{row}" for row in range(len(corpus))]}),
-        Dataset.from_dict({"id": [f"q{row}" for row in range(len(asked))]}),
+        Dataset.from_dict({"id": [f"q{row}" for row in range(len(query_vectors))]}),
         task_metadata=mteb.get_task("SciFact").metadata,
         hf_split="test",
         hf_subset="default",

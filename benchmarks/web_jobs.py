@@ -94,9 +94,9 @@ def _click(url: str, keys: list[str], queries: int) -> list[float]:
 
 
 def _get(url: str, address: str, **parameters: Any) -> bytes:
-    asked = urllib.parse.urlencode(parameters, doseq=True)
+    query_string = urllib.parse.urlencode(parameters, doseq=True)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"{url}{address}{'?' if asked else ''}{asked}", timeout=120) as answer:
+    with opener.open(f"{url}{address}{'?' if query_string else ''}{query_string}", timeout=120) as answer:
         content: bytes = answer.read()
     return content
 
@@ -135,14 +135,14 @@ def fill(folder: Path, runs: int, queries: int, distinct: int = DISTINCT) -> lis
     checksum = "5e" * 20
     stored = [_save(store, number, queries, checksum) for number in range(min(distinct, runs))]
     words = np.random.default_rng(1).integers(0, 5_000, (queries, 40)).tolist()
-    said = [" ".join(f"word{word}" for word in line) for line in words]
+    contents = [" ".join(f"word{word}" for word in line) for line in words]
     texts = store.texts(checksum)
     assert texts is not None
     texts.save(
-        (Text(f"q{number}", "", f"number {number} {line[:80]}") for number, line in enumerate(said)),
-        (Text(f"d{number}", f"Item {number}", said[number % queries]) for number in range(2 * queries)),
+        (Text(f"q{number}", "", f"number {number} {line[:80]}") for number, line in enumerate(contents)),
+        (Text(f"d{number}", f"Item {number}", contents[number % queries]) for number in range(2 * queries)),
     )
-    return [one.key for one in stored] + _link(store, stored, runs - len(stored))
+    return [run.key for run in stored] + _link(store, stored, runs - len(stored))
 
 
 def _save(store: Any, number: int, queries: int, data: str) -> Any:

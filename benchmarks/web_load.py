@@ -59,8 +59,8 @@ async def _read(
 
     async def timed(name: str, address: str, **parameters: object) -> bytes:
         started = time.perf_counter()
-        asked = urlencode(parameters, doseq=True)
-        status, content = await _get(stream, f"{address}?{asked}" if asked else address)
+        query_string = urlencode(parameters, doseq=True)
+        status, content = await _get(stream, f"{address}?{query_string}" if query_string else address)
         assert status == 200, content[:300]
         times.setdefault(name, []).append(time.perf_counter() - started)
         return content
@@ -93,7 +93,7 @@ def main() -> None:
     times, took = measure(args.readers, args.rounds, args.spread, args.source)
     for name, seconds in times.items():
         print(f"{name:8} {_percentiles(seconds)}")
-    everything = [one for seconds in times.values() for one in seconds]
+    everything = [second for seconds in times.values() for second in seconds]
     print(
         f"{'all':8} {_percentiles(everything)}  {len(everything) / took:.0f} requests/s, load {os.getloadavg()[0]:.1f}"
     )

@@ -38,15 +38,15 @@ class _Addresses(HTMLParser):
 
 def foreign_addresses(site: Path) -> dict[str, list[str]]:
     """Return the addresses of other hosts that each page or stylesheet loads."""
-    found = {}
+    ids = {}
     for page in site.rglob("*.html"):
         parser = _Addresses()
         parser.feed(page.read_text(encoding="utf-8"))
-        found[page.relative_to(site).as_posix()] = parser.foreign
+        ids[page.relative_to(site).as_posix()] = parser.foreign
     for sheet in site.rglob("*.css"):
         addresses = re.findall(r"url\([\"']?((?:https?:)?//[^)\"']+)", sheet.read_text(encoding="utf-8"))
-        found[sheet.relative_to(site).as_posix()] = addresses
-    return {name: addresses for name, addresses in found.items() if addresses}
+        ids[sheet.relative_to(site).as_posix()] = addresses
+    return {name: addresses for name, addresses in ids.items() if addresses}
 
 
 def check_in_browser(site: Path) -> list[str]:

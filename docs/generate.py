@@ -192,16 +192,16 @@ def _is_shown(action: argparse.Action) -> bool:
 
 def _usage(parser: argparse.ArgumentParser) -> str:
     """Return the command with its arguments, but without its options, of which many commands have twenty."""
-    shown = [action for action in parser._actions if _is_shown(action)]
+    actions = [action for action in parser._actions if _is_shown(action)]
     required = [
-        f"{max(a.option_strings, key=len)} {_value(parser, a)}" for a in shown if a.option_strings and a.required
+        f"{max(a.option_strings, key=len)} {_value(parser, a)}" for a in actions if a.option_strings and a.required
     ]
     positional = [
         "COMMAND …" if isinstance(action, argparse._SubParsersAction) else _value(parser, action)
-        for action in shown
+        for action in actions
         if not action.option_strings
     ]
-    options = ["[OPTIONS]"] if any(action.option_strings and not action.required for action in shown) else []
+    options = ["[OPTIONS]"] if any(action.option_strings and not action.required for action in actions) else []
     return " ".join([parser.prog, *positional, *required, *options])
 
 
@@ -277,7 +277,7 @@ def _profile(profile: Profile) -> str:
 
 def _task(task: Task) -> str:
     about = task.about
-    told = {
+    facts = {
         "kind": task.kind,
         "source": about and about.source,
         "licence": about and about.licence,
@@ -288,7 +288,7 @@ def _task(task: Task) -> str:
         **(_ranked(task) if isinstance(task, RankingTask) else _measured(task)),
         "version": str(task.version),
     }
-    rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in told.items() if value)
+    rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in facts.items() if value)
     lines = [f"## {task.name}", f"{task.summary[:1].upper()}{task.summary[1:]}.", f"| | |\n| :-- | :-- |\n{rows}"]
     return "\n\n".join([*lines, about.notes] if about and about.notes else lines)
 

@@ -38,30 +38,30 @@ def installed() -> list[str]:
 
 def ask(name: str, trap: Trap) -> Outcome:
     """What the peer does about the planted error."""
-    given = trap.peers
-    if given is None or name in given.without:
+    sources = trap.peers
+    if sources is None or name in sources.without:
         return "–"
-    if (given.texts or given.vectors) and name != "sentence-transformers":
+    if (sources.texts or sources.vectors) and name != "sentence-transformers":
         return "–"
     _warm_up(name)
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
+    output = io.StringIO()
+    handler = logging.StreamHandler(output)
     handler.setLevel(logging.WARNING)
     root = logging.getLogger()
     with working_folder(trap) as folder, warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         root.addHandler(handler)
         try:
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-                values = _measure(name, given, folder)
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+                values = _measure(name, sources, folder)
         except Exception:
             return "caught"
         finally:
             root.removeHandler(handler)
     about_data = [entry for entry in seen if not issubclass(entry.category, (DeprecationWarning, FutureWarning))]
-    if about_data or said.getvalue().strip() or any(map(math.isnan, values)):
+    if about_data or output.getvalue().strip() or any(map(math.isnan, values)):
         return "warned"
-    if given.truth is not None and all(abs(value - given.truth) <= TOLERANCE for value in values):
+    if sources.truth is not None and all(abs(value - sources.truth) <= TOLERANCE for value in values):
         return "right"
     return "SILENT"
 
