@@ -1,4 +1,4 @@
-"""Settings that all tests share, and where the public data lies that some of them read."""
+"""Settings and fixtures that all tests share, including the folder of public data."""
 
 import os
 from pathlib import Path
@@ -9,11 +9,11 @@ import profiles  # noqa: F401 - chooses the profile of Hypothesis
 from databases import postgresql_server, where  # noqa: F401 - fixtures for all tests
 from goldrank.store import Store
 
-# The layout of output must not depend on how pytest runs: pytest-xdist sets the width for its workers.
+# The layout of output must not depend on pytest-xdist, which sets the width for its workers.
 for _name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
     os.environ.pop(_name, None)
 
-# numba compiles ranx for minutes, and its functions compute the same without it, but for the order of ties.
+# Compiling ranx with numba takes minutes; uncompiled, it computes the same except for the order of ties.
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_folders(tmp_path_factory):
-    """No test reads or fills the user's cache or store."""
+    """Give each test its own cache and store, so that none uses those of the user."""
     names = ("GOLDRANK_CACHE", "GOLDRANK_STORE")
     before = {name: os.environ.get(name) for name in names}
     for name in names:
@@ -39,7 +39,7 @@ def _own_folders(tmp_path_factory):
 
 @pytest.fixture
 def own_folder(tmp_path, monkeypatch) -> Path:
-    """The test's folder as current folder, with the default store and cache in it."""
+    """Make the test's folder the current folder, with the default store and cache in it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
@@ -48,13 +48,13 @@ def own_folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def store(tmp_path) -> Store:
-    """An empty store, the default one where `own_folder` is asked for too."""
+    """An empty store; it is the default store in tests that also use `own_folder`."""
     return Store.open(tmp_path / "store")
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of public data, or a skip that says where it was looked for."""
+    """The folder of public data; the test is skipped if there is none."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("GOLDRANK_TEST_DATA") or beside)
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Stores to test with: a folder, and a database of a real PostgreSQL server where its programs are installed."""
+"""Stores for tests: a folder, and a database of a real PostgreSQL server if one is installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="session")
 def postgresql_server():
-    """The URL of a server on loopback that lives as long as the tests; skipped, saying why, where there can be none."""
+    """The URL of a server on loopback that runs as long as the tests; tests are skipped if it cannot be started."""
     psycopg = pytest.importorskip("psycopg", reason="PostgreSQL stores need the package psycopg")
     programs = _programs()
     if programs is None:
@@ -36,12 +36,12 @@ def postgresql_server():
     if owner:
         os.chown(data, owner.pw_uid, owner.pw_gid)
     flags = ["-D", data, "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-    made = subprocess.run(
+    process = subprocess.run(
         [*run_as(owner), programs / "initdb", *flags], capture_output=True, text=True, check=False, cwd="/"
     )
-    if made.returncode:
+    if process.returncode:
         shutil.rmtree(home)
-        pytest.skip(f"initdb failed: {made.stderr.strip()[-200:]}")
+        pytest.skip(f"initdb failed: {process.stderr.strip()[-200:]}")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -71,13 +71,13 @@ def _programs() -> Path | None:
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if config := shutil.which("pg_config"):
-        told = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
-        folders.append(Path(told))
+        output = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
+        folders.append(Path(output))
     return next((f for f in folders if (f / "initdb").is_file() and (f / "postgres").is_file()), None)
 
 
 def server_user() -> pwd.struct_passwd | None:
-    """Return whom a PostgreSQL server runs as, which refuses to run as root; None if this process is not root's."""
+    """Return the user to run PostgreSQL as, which refuses to run as root; None if this process does not run as root."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     import pwd
@@ -91,7 +91,7 @@ def server_user() -> pwd.struct_passwd | None:
 
 
 def run_as(user: pwd.struct_passwd | None) -> list[str]:
-    """Return what a command must begin with to run as *user*.
+    """Return the prefix of a command that runs it as *user*.
 
     The `user` of subprocess would copy the page tables of this process, which can be large when this is called.
     """
@@ -104,7 +104,7 @@ def run_as(user: pwd.struct_passwd | None) -> list[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def where(request, tmp_path) -> str:
-    """Where a store may be opened that is not there yet, once for each kind of database."""
+    """The location of a store that does not exist yet, once for each kind of database."""
     if request.param == "sqlite":
         return str(tmp_path / "store")
     import psycopg

@@ -1,4 +1,4 @@
-"""Pages of the documentation: their commands, run as they stand, and the output that they show."""
+"""Run the commands of documentation pages unchanged, and compare their output with the output shown."""
 
 import os
 import re
@@ -10,7 +10,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def run_pages(names, folder, *more_commands, **environment):
-    """Run the commands of some pages as they stand, one page after the other; the process when it has ended."""
+    """Run the commands of some pages unchanged, one page after the other, and return the completed process."""
     commands = [*(block for name in names for block in blocks(name, "sh")), *more_commands]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     folders = {"GOLDRANK_CACHE": str(folder / "cache"), "GOLDRANK_STORE": str(folder / "store")}
@@ -28,18 +28,18 @@ def blocks(name, language):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / name).read_text(), re.DOTALL)
 
 
-def assert_shown_lines_are_printed(names, done):
-    assert done.returncode == 0, done.stderr
-    printed = {timeless(line) for line in done.stdout.splitlines()}
+def assert_shown_lines_are_printed(names, process):
+    assert process.returncode == 0, process.stderr
+    printed = {timeless(line) for line in process.stdout.splitlines()}
     for name in names:
-        shown = [line for block in blocks(name, "text") for line in block.splitlines()]
-        assert shown
-        for line in shown:
+        expected = [line for block in blocks(name, "text") for line in block.splitlines()]
+        assert expected
+        for line in expected:
             assert timeless(line) in printed, (name, line)
 
 
 def timeless(line):
-    """A line without what differs from run to run and from version to version: digests, dates and seconds."""
+    """Return a line without the parts that differ between runs and versions: digests, dates and seconds."""
     line = re.sub(r"-\d{8}t\d{4,12}z\b", "-date", line)
     line = re.sub(r"-[0-9a-f]{4}\b", "-digest", line)
     return re.sub(r" +\d{4}-\d\d-\d\d \d\d:\d\d\S* +[\d.]+$", " date seconds", line).rstrip()

@@ -29,10 +29,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: bytes, or pieces that are sent as they come.
+    """A response: bytes, or chunks that are sent one by one.
 
     Args:
-        body: What is sent.
+        body: The bytes or chunks to send.
         status: The HTTP status.
         headers: Added to Content-Length, which is the length of the body unless it is given here; None leaves it out.
         hold: Keep the connection open after the body until the server is closed.
@@ -44,7 +44,7 @@ class Reply:
     hold: bool = False
 
 
-#: Nothing is answered until the server is closed, or the connection is closed without an answer.
+#: The server sends no response until it is closed, or closes the connection without a response.
 STALL, RESET = Reply(), Reply()
 
 
@@ -53,7 +53,7 @@ def json_reply(content: object, status: int = 200, **headers: str) -> Reply:
 
 
 class HttpServer:
-    """A server in a thread; ``faults`` are sent one per request, and after them what ``answer`` makes of a request.
+    """A server in a thread; it sends ``faults`` one per request, and then the results of ``answer``.
 
     A fault that is None stands for a request that is answered as usual.
     """
@@ -113,7 +113,7 @@ class HttpServer:
         self.close()
 
     def close(self) -> None:
-        """Stop listening and let go of every connection that is held; a second call does nothing."""
+        """Stop listening and release every held connection; a second call has no effect."""
         if not self._closed.is_set():
             self._closed.set()
             self._http.shutdown()

@@ -70,7 +70,7 @@ def find_python(version: str) -> str | None:
     """Return an interpreter of a version such as 3.10 from $PATH or from pyenv; None if there is none."""
     installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for candidate in (shutil.which(f"python{version}"), *sorted(installed.glob(f"{version}.*/bin/python"))):
-        # The command of pyenv on $PATH fails where that version is not selected.
+        # The command of pyenv on $PATH fails if that version is not selected.
         if candidate and subprocess.run([candidate, "--version"], capture_output=True, check=False).returncode == 0:
             return str(candidate)
     return None
@@ -78,7 +78,7 @@ def find_python(version: str) -> str | None:
 
 @dataclass(frozen=True)
 class Environment:
-    """A new virtual environment, with what its installation cost."""
+    """A new virtual environment, with the size and time of its installation."""
 
     python: Path
     version: str
@@ -92,10 +92,10 @@ def install(distribution: Path, interpreter: str, extras: str, folder: Path, *, 
     uv = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads"]
     run([*uv, "venv", "--clear", "--python", interpreter, folder], folder.parent)
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    wanted = f"goldrank[{extras}] @ {distribution.as_uri()}" if extras else f"goldrank @ {distribution.as_uri()}"
-    options, requirements = [], [wanted]
+    requirement = f"goldrank[{extras}] @ {distribution.as_uri()}" if extras else f"goldrank @ {distribution.as_uri()}"
+    options, requirements = [], [requirement]
     if oldest:
-        # The oldest versions are those of what is required directly; wheels only, because few old sources still build.
+        # Only direct requirements get their oldest versions, and only wheels, because few old sources still build.
         options = ["--resolution", "lowest-direct", "--only-binary", ":all:"]
         requirements += direct_requirements(distribution, extras)
     start = time.monotonic()
@@ -109,16 +109,16 @@ def install(distribution: Path, interpreter: str, extras: str, folder: Path, *, 
 
 
 def direct_requirements(wheel: Path, extras: str) -> list[str]:
-    """Return what a wheel requires with some extras, including the extras that these name."""
+    """Return the requirements of a wheel with some extras, including extras that these refer to."""
     from packaging.requirements import Requirement
 
     with zipfile.ZipFile(wheel) as archive:
         (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         declared = HeaderParser().parsestr(archive.read(metadata).decode()).get_all("Requires-Dist", [])
-    wanted, seen, requirements = ["", *filter(None, extras.split(","))], set(), []
-    while wanted:
-        extra = wanted.pop()
-        seen.add(extra)
+    pending, visited, requirements = ["", *filter(None, extras.split(","))], set(), []
+    while pending:
+        extra = pending.pop()
+        visited.add(extra)
         for requirement in map(Requirement, declared):
             of_an_extra = requirement.marker is not None and "extra" in str(requirement.marker)
             if of_an_extra != bool(extra):
@@ -126,7 +126,7 @@ def direct_requirements(wheel: Path, extras: str) -> list[str]:
             if of_an_extra and not requirement.marker.evaluate({"extra": extra}):
                 continue
             if requirement.name == "goldrank":
-                wanted += sorted(requirement.extras - seen)
+                pending += sorted(requirement.extras - visited)
             elif of_an_extra:
                 requirement.marker = None
                 requirements.append(str(requirement))
@@ -136,7 +136,7 @@ def direct_requirements(wheel: Path, extras: str) -> list[str]:
 
 
 def check_goldrank(python: Path, extras: str, *, compiled: bool) -> None:
-    """Run the commands that a new user runs first, and check what they print and write."""
+    """Run the commands that a new user runs first, and check their output and files."""
     with tempfile.TemporaryDirectory() as name:
         user = User(python, Path(name))
         version = user.goldrank("--version")
@@ -149,7 +149,7 @@ def check_goldrank(python: Path, extras: str, *, compiled: bool) -> None:
 
 
 def check_scoring(user: "User") -> None:
-    """Run what needs files only, and what says which extra it needs."""
+    """Run commands that need files only, and commands that report a missing extra."""
     scores = user.goldrank("score", "qrels.txt", "bm25.run", "--metric", "mrr")
     assert "0.7500" in scores, scores
     comparison = user.goldrank("compare", "qrels.txt", "bm25.run", "dense.run", "--metric", "mrr")
@@ -164,7 +164,7 @@ def check_scoring(user: "User") -> None:
 
 
 def check_models(user: "User") -> None:
-    """Run what needs models, an index and the store of runs; none of it may need a package of another extra."""
+    """Run commands that need models, an index and the store of runs; none may need a package of another extra."""
     assert user.run([user.python, "-c", "import pandas"], code=1), "pandas is installed: its absence is not tested"
     board = user.goldrank("run", "-m", "bm25", "wordllama", "tfidf", "lsa:2", "-t", "my-folder", "--metric", "mrr")
     assert board.count("1.0000") >= 4, board
@@ -188,7 +188,7 @@ def check_everything(user: "User") -> None:
 
 @dataclass(frozen=True)
 class User:
-    """Someone with an interpreter and a folder."""
+    """A user with an interpreter and a folder."""
 
     python: Path
     folder: Path
@@ -200,7 +200,7 @@ class User:
         path.write_text(text, encoding="utf-8")
 
     def goldrank(self, *arguments: str, code: int = 0) -> str:
-        """Run a command and return its output; with a *code* other than 0, what it reports."""
+        """Run a command and return its output, or its errors if *code* is not 0."""
         return self.run([self.python, "-m", "goldrank", *arguments], code)
 
     def run(self, command: list[object], code: int = 0) -> str:

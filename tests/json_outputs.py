@@ -1,4 +1,4 @@
-"""Every command that prints JSON, with arguments that reach each form of its output."""
+"""Cases of every command that prints JSON, with arguments that produce each form of its output."""
 
 import json
 from dataclasses import replace
@@ -14,7 +14,7 @@ MASKED = ["masked-persons-names-majority", "masked-persons-names-random"]
 BM25, RANDOM = KEYS
 STRATA = ["questions", "-m", "bm25", "random:8", "--depth", "1", "--strata", "query_length", "--no-serve"]
 JUDGE = ["tiny", "-m", "bm25", "random:8", "--depth", "2", "--budget", "10", "--folder", "judged", "--no-serve"]
-# Arguments by command. The commands run in this order in one folder, so that what is removed comes last.
+# Arguments by command. The commands run in this order in one folder, so that those that delete come last.
 CASES = {
     "run": [
         ["-m", "bm25", "random:8", "-t", "wines", "--worst", "2", *FAST],
@@ -106,7 +106,7 @@ CASES = {
     "cache": [["info"], ["info", "--kind", "shards"], ["clear", "--yes"]],
     "runs delete": [[BM25, "--yes"]],
 }  # fmt: skip
-# Arguments that each command refuses.
+# Arguments that each command rejects.
 REFUSED = {
     "run": ["-m", "nosuchmodel", "-t", "wines"],
     "score": ["gold.txt", "missing.run"],
@@ -188,7 +188,7 @@ def write_inputs(folder, patch):
 
 
 def _judge(folder):
-    """Label everything, a part of it by two people."""
+    """Label all items, some of them by two people."""
     project = JudgingProject.open(folder)
     for query, pooled in project.pool.items.items():
         for at, entry in enumerate(pooled):

@@ -1,4 +1,4 @@
-"""Processes that die by SIGKILL at a chosen step, so that tests of kills depend on no clock."""
+"""Kill a process by SIGKILL at a chosen step, so that tests of kills do not depend on time."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Damage to the files of a folder, the same for the same seed: for tests that no damage ends in an internal error."""
+"""Damage the files of a folder, reproducibly by a seed, to test that no damage causes an internal error."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Mutation:
-    """One way to damage a folder: *apply* does so to the folder at a path."""
+    """One way to damage a folder; *apply* damages the folder at a path."""
 
     name: str
     apply: Callable[[Path], None]

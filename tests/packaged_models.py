@@ -1,4 +1,4 @@
-"""Models that come inside installed packages, for tests that need a real one without a download."""
+"""Find models inside installed packages, for tests that need a real model without a download."""
 
 import importlib.util
 from pathlib import Path

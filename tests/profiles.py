@@ -1,10 +1,10 @@
-"""How many examples Hypothesis tries: few for a contributor, more and always the same in continuous integration."""
+"""Profiles of Hypothesis: few examples for a contributor, more and deterministic ones in continuous integration."""
 
 import os
 
 from hypothesis import HealthCheck, settings
 
-# No test asserts a time, so none may fail on one: the first example of a test often pays for an import.
+# The first example of a test often includes an import, so a deadline would make tests fail.
 _ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", _ANY_SPEED, max_examples=20)
 settings.register_profile("ci", _ANY_SPEED, max_examples=50, derandomize=True)
@@ -12,5 +12,5 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 
 def examples(share: float) -> settings:
-    """The profile with *share* times as many examples, for tests that need more or are slow."""
+    """Return the profile with *share* times as many examples, for tests that need more or are slow."""
     return settings(max_examples=max(1, round(share * settings().max_examples)))

@@ -38,9 +38,9 @@ def rankings(skill):
 def texts(queries=(), items=()):
     """Return texts of all queries and items, the first ones as given."""
 
-    def generate(prefix, count, given):
+    def generate(prefix, count, custom):
         for i in range(count):
-            text = given[i] if i < len(given) else f"what {prefix}{i:02} says"
+            text = custom[i] if i < len(custom) else f"what {prefix}{i:02} says"
             yield Text(f"{prefix}{i:02}", f"title {prefix}{i:02}", text)
 
     return generate("q", QUERIES, queries), generate("d", ITEMS, items)

@@ -1,4 +1,4 @@
-"""The GitHub action runs the gate, writes a summary, and fails the step with the exit code of the answer."""
+"""Test the GitHub action: it runs the gate, writes a summary, and exits with the code of the answer."""
 
 import os
 import subprocess
@@ -27,18 +27,18 @@ def test_the_script_of_the_action_reports_each_answer(tmp_path):
     answers = {"same.run": (0, "not_worse"), "bad $(touch planted).run": (1, "worse"), "none.run": (2, "error")}
     for new, (code, answer) in answers.items():
         files = {name: str(tmp_path / name.lower()) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
-        given = {**dict.fromkeys(step["env"], ""), "BASE": "baseline.json", "NEW": new, "FAIL_UNDER": "mrr=0.1"}
-        done = subprocess.run(
+        inputs = {**dict.fromkeys(step["env"], ""), "BASE": "baseline.json", "NEW": new, "FAIL_UNDER": "mrr=0.1"}
+        process = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=tmp_path,
-            env={**os.environ, **files, **given, "RUNNER_TEMP": str(tmp_path), "PATH": path},
+            env={**os.environ, **files, **inputs, "RUNNER_TEMP": str(tmp_path), "PATH": path},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == code, done.stderr
+        assert process.returncode == code, process.stderr
         assert (tmp_path / "github_output").read_text().splitlines()[-1] == f"answer={answer}"
-        assert done.stdout.startswith("::") or answer == "error"
+        assert process.stdout.startswith("::") or answer == "error"
     assert "### ❌ goldrank: worse" in (tmp_path / "github_step_summary").read_text()
     assert not (tmp_path / "planted").exists()
 

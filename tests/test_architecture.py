@@ -1,4 +1,4 @@
-"""The architecture of the package: imports follow the layers, and importing the package is cheap."""
+"""Test the architecture of the package: imports follow the layers, and importing the package is cheap."""
 
 import ast
 import re
@@ -35,7 +35,7 @@ def imports(path: Path):
 
 
 def test_every_layer_imports_only_from_layers_before_it():
-    seen = set()
+    edges = set()
     for path in sorted(ROOT.rglob("*.py")):
         layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
         if layer in ("__init__", "__main__"):
@@ -46,9 +46,9 @@ def test_every_layer_imports_only_from_layers_before_it():
         for module in imports(path):
             other = layer_of(module)
             if other in LAYERS:
-                seen.add((layer, other))
+                edges.add((layer, other))
                 assert LAYERS.index(other) <= LAYERS.index(layer), f"{path.name} imports {module}"
-    assert ("scoring", "metrics") in seen
+    assert ("scoring", "metrics") in edges
 
 
 def test_importing_goldrank_and_scoring_loads_no_heavy_package():
@@ -57,8 +57,8 @@ def test_importing_goldrank_and_scoring_loads_no_heavy_package():
         "heavy = ('scipy', 'pandas', 'pyarrow', 'polars', 'torch', 'sklearn', 'datasets', 'jinja2', 'fsspec');"
         "print(sorted(m for m in heavy if m in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
 
 
 def test_no_two_public_classes_share_a_name():
@@ -72,14 +72,14 @@ def test_no_two_public_classes_share_a_name():
 
 
 def test_no_module_asks_pyarrow_for_types_of_pandas():
-    """Up to version 25 pyarrow imports pandas for that, which an installation with the extra models does not have."""
-    asking = [
+    """Up to version 25, pyarrow imports pandas for that, which the extra `models` does not install."""
+    names = [
         path.name
         for path in ROOT.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr == "to_pandas_dtype"
     ]
-    assert asking == []
+    assert names == []
 
 
 def test_every_public_name_can_be_loaded_and_nothing_else():

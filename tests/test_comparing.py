@@ -1,4 +1,4 @@
-"""Comparisons detect real differences and not chance, and reject runs that cannot be compared."""
+"""Test that comparisons detect real differences, few chance differences, and reject runs that cannot be compared."""
 
 import math
 
@@ -13,7 +13,7 @@ GOLD = {query: {"right": 1, "also": 1} for query in QUERIES}
 
 
 def run_with(ranks):
-    """A run that puts the right item at the given rank of each query."""
+    """Return a run with the relevant item at the given rank of each query."""
     return {
         query: {("right" if place == rank else f"w{place}"): float(10 - place) for place in range(1, 6)}
         for query, rank in zip(QUERIES, ranks, strict=True)
@@ -37,7 +37,7 @@ def test_a_real_difference_is_found_and_a_copy_is_not():
 
 
 class NamedRun(dict):
-    """A run that knows its name, as those of ranx do."""
+    """A run with a name, as in ranx."""
 
     name = "named"
 
@@ -64,7 +64,7 @@ def test_runs_in_a_list_need_names_that_differ(runs, sentence):
 
 
 def test_no_false_alarm_more_often_than_promised():
-    """Two systems that differ by chance alone: at level 0.05, rarely significant (here over 100 draws)."""
+    """The differences of two equal systems are rarely significant at level 0.05 (in 100 draws)."""
     rng = np.random.default_rng(7)
     alarms = 0
     for _ in range(100):
@@ -168,6 +168,6 @@ def test_runs_that_share_their_resamples_have_the_intervals_that_they_have_alone
 
 
 def test_an_effect_size_without_spread_is_shown_as_infinite():
-    shown = str(gr.compare(GOLD, {"first": run_with([1] * 40), "second": run_with([2] * 40)}, "mrr"))
-    [cells] = [line.split() for line in shown.splitlines() if "0/0/40" in line]
+    text = str(gr.compare(GOLD, {"first": run_with([1] * 40), "second": run_with([2] * 40)}, "mrr"))
+    [cells] = [line.split() for line in text.splitlines() if "0/0/40" in line]
     assert "−inf" in cells

@@ -1,4 +1,4 @@
-"""Data that makes scores misleading is rejected or warned about: orders, ties, query sets, depths, ids and corpora."""
+"""Test errors and warnings for data with misleading scores: orders, ties, query sets, depths, ids and corpora."""
 
 import json
 
@@ -28,7 +28,7 @@ def as_trec(**how):
 
 
 def as_csv(**how):
-    # Not sorted by rank: only the rank column tells the order.
+    # The lines are not sorted by rank, so that only the rank column gives the order.
     shuffled = sorted(rows(**how), key=lambda row: (row[2] * 5 % 8, row[0]))
     return "query,item,rank,score\n" + "".join(",".join(map(str, row)) + "\n" for row in shuffled)
 
@@ -177,7 +177,7 @@ def test_some_ties_are_nothing_to_say():
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """Gold, a run that answers one query, a whole run of depth 8 and one of depth 2."""
+    """Write gold, a run with results for one query, a complete run of depth 8 and one of depth 2."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gold").write_text("".join(f"{query} 0 a 1\n" for query in QUERIES))
     similar = as_trec(value=lambda place: 8 - place)
@@ -206,8 +206,8 @@ def test_the_first_line_of_score_and_compare_is_the_warning(files, capsys):
         code, out, _ = command(capsys, name, "gold", *runs, "--profile", "trec_eval", "--format", "json")
         assert list(json.loads(out))[:2] == ["schema", "warnings"]
         assert json.loads(out)["warnings"][0]["code"] == "order-contradicts-scores"
-        for look in ("csv", "markdown", "latex"):
-            code, out, err = command(capsys, name, "gold", *runs, "--profile", "trec_eval", "--format", look)
+        for output_format in ("csv", "markdown", "latex"):
+            code, out, err = command(capsys, name, "gold", *runs, "--profile", "trec_eval", "--format", output_format)
             assert "goldrank: warning: distances: The order contradicts the scores" in err
             assert "Warning" not in out
 

@@ -1,4 +1,4 @@
-"""The error family: control flow depends on types, and messages name only public calls."""
+"""Test the error classes: control flow depends on types, and messages name only public calls."""
 
 import ast
 import builtins
@@ -52,7 +52,7 @@ def test_an_unknown_and_an_ambiguous_key_are_errors_of_their_own(tmp_path):
 
 
 def messages(tree: ast.AST):
-    """The literal parts of what is given to the constructor of an error or a warning."""
+    """Yield the literal parts of the arguments of the constructor of an error or a warning."""
     for node in ast.walk(tree):
         name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
         if name.endswith("Error") or name in ("DataWarning", "unknown_name"):
@@ -62,7 +62,7 @@ def messages(tree: ast.AST):
 
 
 def private_calls(message: str) -> list[str]:
-    """The calls in a message that a user cannot make: neither public functions of goldrank nor built in."""
+    """Return the calls in a message that are neither public functions of goldrank nor built-in functions."""
     # Specs such as bm25(k1=0.9) and methods such as .fit(texts) are no functions of the package.
     calls = re.finditer(r"(?<![\w:.])(?P<home>\w+\.)?(?P<name>\w+)\((?!\w+=)", message)
     return [

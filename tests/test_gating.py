@@ -1,4 +1,4 @@
-"""The gate answers from the numbers of score and compare, and errs as rarely as it says."""
+"""Test the gate: its answers use the values of score and compare, and its error rates are as documented."""
 
 import json
 import math

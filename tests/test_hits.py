@@ -1,4 +1,4 @@
-"""Gold and Run as mappings."""
+"""Test Gold and Run as mappings."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ ROWS = {"q1": {"d3": 2.0, "d1": 0.5}, "q2": {"d1": 1.0}, "q3": {}}
 
 @pytest.fixture(params=["dict", "lists", "trec file", "json file"])
 def run(request, tmp_path):
-    """The same run from every kind of source that keeps its rows in its own form."""
+    """The same run from every kind of source that stores its rows in its own form."""
     if request.param == "dict":
         return gr.Run({query: dict(ranking) for query, ranking in ROWS.items() if ranking})
     if request.param == "lists":

@@ -1,4 +1,4 @@
-"""The wheel, installed with the oldest declared version of every dependency, works on every Python that is here."""
+"""Test the wheel, installed with the oldest declared version of every dependency, on every available Python."""
 
 import os
 import shutil
@@ -37,11 +37,11 @@ def wheel(tmp_path_factory):
 
 
 def _run(command, **environment):
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **environment})
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **environment})
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
-# The installation without extras is tried once: what it needs is a part of what the extra needs.
+# The installation without extras is tested once, because its requirements are a subset of those of the extra.
 @pytest.mark.parametrize(
     ("version", "extras"),
     [("3.10", ""), ("3.10", "models"), ("3.11", "models"), ("3.12", "models"), ("3.13", "models")],

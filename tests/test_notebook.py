@@ -1,4 +1,4 @@
-"""Notebooks: every public call is shown as HTML and as text, and the notebook of the docs runs."""
+"""Test notebooks: every public call has HTML and text output, and the notebook of the docs runs."""
 
 import re
 import textwrap
@@ -54,7 +54,7 @@ CELLS = {
     "open_index": 'gr.open_index("an.index")',
     "search": 'gr.open_index("an.index").search_texts("wine", k=1)',
 }
-# Calls that return what a notebook shows as text: numbers, arrays, collections and models.
+# Calls whose results a notebook shows as text: numbers, arrays, collections and models.
 PLAIN = {
     "similarity": "gr.similarity([1, 0], [1, 1])",
     "exact_hits": 'gr.exact_hits([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], {"0": {"1": 1}}).above',
@@ -73,8 +73,8 @@ def test_a_notebook_shows_the_result_of_every_public_call(own_folder, monkeypatc
     monkeypatch.setenv("PYTHONPATH", str(Path(gr.__file__).parents[1]))
     client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(own_folder)}})
     client.execute()
-    _, *shown = notebook.cells
-    for name, cell in zip([*CELLS, *PLAIN], shown, strict=True):
+    _, *executed = notebook.cells
+    for name, cell in zip([*CELLS, *PLAIN], executed, strict=True):
         (result,) = [output for output in cell.outputs if output.output_type == "execute_result"]
         assert result.data["text/plain"], name
         assert name in PLAIN or "<table>" in result.data["text/html"] or name == "explain", name
@@ -86,12 +86,12 @@ def test_the_notebook_of_the_docs_runs_and_prints_the_scores_that_it_shows(own_f
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     notebook = nbformat.read(DOCS / "own-data.ipynb", as_version=4)
-    shown = _numbers(notebook)
-    assert len(shown) == 5
-    assert "0.8750" in shown[0]
+    numbers = _numbers(notebook)
+    assert len(numbers) == 5
+    assert "0.8750" in numbers[0]
     monkeypatch.setenv("PYTHONPATH", str(Path(gr.__file__).parents[1]))
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(own_folder)}}).execute()
-    assert _numbers(notebook) == shown
+    assert _numbers(notebook) == numbers
     assert "wordllama" in (own_folder / "report.html").read_text(encoding="utf-8")
 
 

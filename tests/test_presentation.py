@@ -1,4 +1,4 @@
-"""Every result has data, a data frame, a repr for terminals and HTML for notebooks, from one implementation."""
+"""Test that every result has data, a data frame, a repr for terminals and HTML for notebooks."""
 
 import sys
 
@@ -14,11 +14,11 @@ OTHER = {"q1": {"d3": 0.1, "d1": 0.5, "d7": 0.7}, "q2": {"d9": 0.5, "d2": 0.9}}
 
 def test_scores_are_shown_with_interval_and_conventions():
     scores = gr.score(GOLD, RUN, ["ndcg@10", "mrr"], name="bm25")
-    shown = repr(scores)
-    assert "bm25" in shown.splitlines()[0]
-    assert "[0.5000, 1.0000]" in shown
-    assert "ties=docid" in shown
-    assert max(map(len, shown.splitlines())) <= 100
+    text = repr(scores)
+    assert "bm25" in text.splitlines()[0]
+    assert "[0.5000, 1.0000]" in text
+    assert "ties=docid" in text
+    assert max(map(len, text.splitlines())) <= 100
     assert scores.to_dict()["runs"][0]["scores"]["mrr"]["value"] == 0.75
     assert scores.to_pandas().set_index("metric").loc["mrr", "value"] == 0.75
     assert "<table>" in scores._repr_html_()
@@ -35,11 +35,11 @@ def test_what_comes_from_data_is_escaped():
 
 def test_a_table_that_is_too_wide_is_split_between_columns():
     grid = Grid(["run", *(f"metric-{i}" for i in range(20))], [[Cell("bm25"), *[Cell("0.5")] * 20]], notes=["note"])
-    shown = render([grid], "table", Layout(80))
-    assert max(map(len, shown.splitlines())) <= 80
-    assert shown.count("bm25") == 3
-    assert shown.count("note") == 1
-    assert all(f"metric-{i}" in shown for i in range(20))
+    text = render([grid], "table", Layout(80))
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("bm25") == 3
+    assert text.count("note") == 1
+    assert all(f"metric-{i}" in text for i in range(20))
 
 
 def test_a_data_frame_without_pandas_names_the_extra(monkeypatch):

@@ -1,4 +1,4 @@
-"""The files around the package agree with it: version, packaging, workflows, changelog and documentation."""
+"""Test that version, packaging, workflows, changelog and documentation agree with the package."""
 
 import ast
 import fnmatch
@@ -76,16 +76,16 @@ def test_every_extra_is_documented():
 
 
 def test_every_extra_that_an_error_or_a_page_names_exists():
-    named = set()
+    names = set()
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for extras in re.findall(r"goldrank\[([\w,-]+)\]", page.read_text(encoding="utf-8")):
-            named.update(extras.split(","))
+            names.update(extras.split(","))
     for module in (ROOT / "src" / "goldrank").rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "MissingExtraError":
-                named.update(arg.value for arg in node.args[2:] if isinstance(arg, ast.Constant))
-    assert {"ray", "web", "plot"} <= named
-    assert named <= set(EXTRAS)
+                names.update(arg.value for arg in node.args[2:] if isinstance(arg, ast.Constant))
+    assert {"ray", "web", "plot"} <= names
+    assert names <= set(EXTRAS)
 
 
 def test_every_environment_variable_is_on_the_page_of_the_public_api():

@@ -1,4 +1,4 @@
-"""What is public: every command has its call, and every name its documentation."""
+"""Test the public API: every command has a function, and every name is documented."""
 
 import doctest
 import inspect
@@ -11,7 +11,7 @@ from goldrank.cli.main import COMMANDS
 from goldrank.presentation import Result
 
 ROOT = Path(gr.__file__).parent
-# What does in Python what the command does.
+# The Python function of each command.
 CALLS = {
     "run": ["run", "evaluate"],
     "score": ["score", "score_hits"],
@@ -39,7 +39,7 @@ CALLS = {
     "schema": ["load_schema"],
     "list": ["PROFILES", "load_model", "load_data"],
 }
-# Servers, the planning of jobs for clusters, and the care of the cache are commands only.
+# Servers, the planning of jobs for clusters, and the management of the cache are commands only.
 COMMANDS_ONLY = {"serve", "plan", "encode", "cache", "completion", "mcp"}
 PACKAGES = {"judging", "masked"}
 FUNCTIONS = [name for name in gr.__all__ if inspect.isfunction(getattr(gr, name))]

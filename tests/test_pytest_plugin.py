@@ -1,4 +1,4 @@
-"""The pytest plugin: a test fails if a run is worse than its baseline."""
+"""Test the pytest plugin: a test fails if a run is worse than its baseline."""
 
 from pathlib import Path
 

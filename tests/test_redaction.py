@@ -1,4 +1,4 @@
-"""Secrets reach no store, key, error or command line; control characters reach no terminal."""
+"""Test that no store, key, error or command line contains a secret, and that no terminal gets control characters."""
 
 import ast
 import io
@@ -115,10 +115,10 @@ def test_a_secret_of_a_model_reaches_no_file_no_output_and_no_page(tmp_path, mon
         assert main(["runs", "show", key, "--store", store, "--format", "json"]) == 0
     assert main(["runs", "list", "--store", store]) == 0
     assert main(["report", *keys, "--store", store, "-o", report]) == 0
-    shown = capsys.readouterr()
-    assert "api_key=***" in shown.out
+    output = capsys.readouterr()
+    assert "api_key=***" in output.out
     for word in (SECRET, "an0th3r"):
-        assert word not in shown.out + shown.err
+        assert word not in output.out + output.err
         for path in tmp_path.rglob("*"):
             assert word not in path.name
             assert path.is_dir() or word.encode() not in path.read_bytes(), path

@@ -1,4 +1,4 @@
-"""A package that is installed beside goldrank adds a model, an index, a metric and a task through entry points."""
+"""Test a package that adds a model, an index, a metric and a task to goldrank through entry points."""
 
 import json
 import logging
@@ -103,7 +103,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def goldrank(site, tmp_path, monkeypatch):
-    """Runs the command with the package installed, and returns its output."""
+    """Run the command with the package installed, and return its output."""
     monkeypatch.setenv("PYTHONPATH", str(site), prepend=":")
     monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
 
@@ -120,14 +120,14 @@ def goldrank(site, tmp_path, monkeypatch):
     ("what", "name"), [("models", "letters"), ("indexes", "backwards"), ("metrics", "first"), ("tasks", "fruit")]
 )
 def test_what_a_package_adds_is_listed(goldrank, what, name):
-    listed = json.loads(goldrank("list", what, "--format", "json"))["rows"]
-    assert name in [next(iter(row.values())) for row in listed]
+    rows = json.loads(goldrank("list", what, "--format", "json"))["rows"]
+    assert name in [next(iter(row.values())) for row in rows]
 
 
 def test_what_a_package_adds_works_in_a_run(goldrank):
     command = ["run", "-m", "letters", "-t", "fruit", "--format", "json"]
-    for more, first, mrr in (([], 1, 1), (["--index", "backwards"], 0, 1 / 3)):
-        [board] = json.loads(goldrank(*command, *more))["tasks"]
+    for options, first, mrr in (([], 1, 1), (["--index", "backwards"], 0, 1 / 3)):
+        [board] = json.loads(goldrank(*command, *options))["tasks"]
         scores = board["runs"][0]["scores"]
         assert (scores["first"]["value"], scores["mrr"]["value"]) == (first, mrr)
 

@@ -1,4 +1,4 @@
-"""JSON outputs: every command's has a schema that it follows, and nothing else goes to standard output."""
+"""Test that the JSON output of every command follows a schema, and that standard output contains nothing else."""
 
 import argparse
 import json
@@ -70,12 +70,12 @@ def validate(content):
 
 
 def test_every_command_that_prints_json_is_tried():
-    found = {
+    commands = {
         command
         for name in COMMANDS
         for command in commands_with_json(name, import_module(f"goldrank.cli.{name}_command").build_parser())
     }
-    assert found == set(CASES) == set(REFUSED)
+    assert commands == set(CASES) == set(REFUSED)
 
 
 # Commands whose exit code is an answer.
@@ -144,11 +144,11 @@ def loose_objects(part, name=""):
         return {loose for entry in part for loose in loose_objects(entry, name)}
     if not isinstance(part, dict):
         return set()
-    here = {name} if part.get("type") == "object" and "additionalProperties" not in part else set()
+    names = {name} if part.get("type") == "object" and "additionalProperties" not in part else set()
     fields = part.get("properties", {})
     inner = {loose for key, entry in fields.items() for loose in loose_objects(entry, key)}
     others = [value for key, value in part.items() if key != "properties"]
-    return here | inner | loose_objects(others)
+    return names | inner | loose_objects(others)
 
 
 @pytest.mark.slow

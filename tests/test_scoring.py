@@ -1,4 +1,4 @@
-"""Scores: accepted inputs, results, and what must not change them."""
+"""Test scoring: accepted inputs, results, and changes of the input that must not change the scores."""
 
 import gc
 import math
@@ -277,13 +277,13 @@ def test_a_score_has_a_mean_only_where_its_value_is_one():
     for name, kind in (("median_rank", "median"), ("num_rel", "sum"), ("gmap", "geometric mean")):
         with pytest.raises(AttributeError, match=f"{name} is not a mean over queries but their {kind}; read .value"):
             scores[name].mean  # noqa: B018
-    shown = results.scores_json([scores], intervals=False, per_query=False)["runs"][0]["scores"]
-    assert shown["mrr"] == {"value": 0.75, "mean": 0.75}
-    assert shown["median_rank"] == {"value": 1.5}
+    content = results.scores_json([scores], intervals=False, per_query=False)["runs"][0]["scores"]
+    assert content["mrr"] == {"value": 0.75, "mean": 0.75}
+    assert content["median_rank"] == {"value": 1.5}
 
 
 def test_scores_are_freed_without_a_search_for_cycles():
-    """They hold the placement of every judged item, and commands search for cycles rarely."""
+    """Scores hold the placement of every judged item, and the garbage collector runs rarely in commands."""
     gc.disable()
     try:
         scores = gr.score({"q1": {"d1": 1}, "q2": {"d2": 1}}, {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}, ["mrr", "map"])

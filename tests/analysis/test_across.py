@@ -49,8 +49,8 @@ def test_values_of_tasks_are_those_of_score_to_the_last_digit(store, place, caps
         assert main(["score", "--task", task["name"], "-M", "mrr", "--store", str(place), "--format", "json"]) == 0
         scored = {run["name"]: run["scores"]["mrr"] for run in json.loads(capsys.readouterr().out)["runs"]}
         for run in store.list(task=task["name"]):
-            shown = task["scores"][run.model]
-            assert (shown["value"], shown["low"], shown["high"]) == tuple(
+            score = task["scores"][run.model]
+            assert (score["value"], score["low"], score["high"]) == tuple(
                 scored[run.key][name] for name in ("value", "low", "high")
             )
     for model in content["models"]:
@@ -172,8 +172,8 @@ def test_scores_in_memory_and_plain_numbers_are_compared():
 def test_run_ends_with_the_models_across_tasks(tmp_path, capsys):
     arguments = ["run", "-m", "bm25", "tfidf", "-t", "wines", "games", "--limit", "20", "--store", str(tmp_path)]
     assert main(arguments) == 0
-    shown = capsys.readouterr().out
-    assert "All tasks" in shown
+    output = capsys.readouterr().out
+    assert "All tasks" in output
     assert main([*arguments, "--format", "json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["across"]["schema"] == "goldrank/across/1"
@@ -199,13 +199,13 @@ def test_the_published_models_of_evalrank_are_ranked_by_their_means(shared_data)
     assert (np.diff(table.mean(axis=0)) <= 0).all()
     points = (14 - rankdata(-table, axis=1)).sum(axis=0)
     assert [entry.borda for entry in result.standings] == points.tolist()
-    # All models meet equally often: strengths are in the order of win rates.
+    # All pairs of models are compared equally often, so strengths have the order of win rates.
     strengths, rates = (
         np.array([getattr(entry, name) for entry in result.standings]) for name in ("strength", "win_rate")
     )
     assert (np.argsort(-strengths, kind="stable") == np.argsort(-rates, kind="stable")).all()
     assert all(entry.best_rank <= entry.rank <= entry.worst_rank for entry in result.standings)
-    # Seven tasks that differ in their order of the models separate few: the first model is only above the last.
+    # Seven tasks that order the models differently separate few of them: the first model is only above the last.
     assert result.standings[0].worst_rank == 13
     assert result.standings[-1].best_rank == 9
     assert {frozenset((p.better, p.worse)) for p in result.pairs if p.adjusted > 0.05} == {

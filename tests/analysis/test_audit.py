@@ -1,4 +1,4 @@
-"""The audit: what a weak index loses is shown, what an exact one keeps too, with speed, size and a plain verdict."""
+"""Test the audit of an index: the loss of a weak index, no loss of an exact one, speed, size and verdict."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ WEAK, FULL = "IVF32,Flat(nprobe=1)", "Flat"
 
 
 def clustered(seed=0, clusters=40, size=40, dimension=16):
-    """Overlapping clusters, the queries near an item that is their gold: independent vectors would flatter no index."""
+    """Return clustered items, and queries near their gold item: every index does badly on independent vectors."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(clusters, dimension))
     items = np.repeat(centres, size, axis=0) + 0.8 * rng.normal(size=(clusters * size, dimension))

@@ -1,4 +1,4 @@
-"""Kendall's tau between the orders of models: its value, its interval, and which swaps are more than noise."""
+"""Test Kendall's tau between orders of models: its value, its interval, and which swaps are significant."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SETTINGS = [("cosine", "none"), ("l2", "none")]
 def compare(before, after, resamples=1000, alpha=0.05):
     """Compare two settings, given the values of queries (rows) by models (columns)."""
     samples = [stats.Sample(column) for values in (before, after) for column in np.asarray(values, float).T]
-    how = Bootstrap(resamples)
+    bootstrap = Bootstrap(resamples)
     resampled = stats.bootstrap_aggregates(samples, resamples=resamples).reshape(resamples, 2, -1)
     values = np.array([np.mean(before, axis=0), np.mean(after, axis=0)])
     models = [f"m{at}" for at in range(values.shape[1])]
-    (agreement,) = compare_orders("task mrr", models, SETTINGS, values, resampled, how, alpha)
+    (agreement,) = compare_orders("task mrr", models, SETTINGS, values, resampled, bootstrap, alpha)
     return agreement
 
 
@@ -71,7 +71,7 @@ def test_a_swap_within_noise_cannot_be_told():
 
 
 def test_a_gap_that_surely_moves_is_not_yet_a_swap():
-    # Queries differ far more than settings do: each order is uncertain, what the setting does is not.
+    # Queries vary far more than settings: each order is uncertain, but the effect of the setting is not.
     shared = np.random.default_rng(3).normal(size=(100, 1))
     noise = np.column_stack([shared, -shared])
     noise -= noise.mean(axis=0)

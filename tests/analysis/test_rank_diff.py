@@ -1,4 +1,4 @@
-"""Differences of runs: the definitions as plain loops, ties, score noise, queries of one side only, and the command."""
+"""Test rank differences of runs against plain loops: ties, score noise, queries of one run only, and the command."""
 
 import json
 import math
@@ -217,7 +217,7 @@ def test_runs_with_scores_that_are_not_finite_or_contradict_their_order_are_refu
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three runs: the second lists ties in another order, the third differs and has one more query."""
+    """Write three runs: the second lists ties in another order, the third differs and has one more query."""
     runs = {
         "one": "q Q0 d1 1 2 x\nq Q0 d2 2 1 x\nq Q0 d3 3 1 x\n",
         "tied": "q Q0 d1 1 2 x\nq Q0 d3 2 1 x\nq Q0 d2 3 1 x\n",
@@ -271,20 +271,20 @@ def test_bad_input_exits_with_2_and_a_message(folder, capsys, monkeypatch, argum
 
 def test_the_json_follows_its_schema_also_for_several_runs_and_every_query(folder, capsys):
     validator = jsonschema.Draft202012Validator(gr.load_schema("diff"))
-    for more in ([], ["tied.run"], ["--per-query"]):
-        code, out, _ = command(capsys, folder, "one.run", "other.run", *more, "--format", "json")
+    for options in ([], ["tied.run"], ["--per-query"]):
+        code, out, _ = command(capsys, folder, "one.run", "other.run", *options, "--format", "json")
         result = json.loads(out)
         validator.validate(result)
         assert code == 1
-        assert len(result["pairs"]) == (3 if more == ["tied.run"] else 1)
+        assert len(result["pairs"]) == (3 if options == ["tied.run"] else 1)
         assert result["pairs"][0]["only_b"] == ["p"]
     validator.validate(diff({"q": {"a": 1.0}}, {"q": {"a": 1.0}}).to_dict())
 
 
 @pytest.mark.parametrize("look", ["csv", "markdown", "latex"])
 def test_other_formats_have_the_measures(folder, capsys, look):
-    for more in ([], ["--per-query"], ["tied.run"]):
-        code, out, _ = command(capsys, folder, "one.run", "other.run", *more, "--format", look)
+    for options in ([], ["--per-query"], ["tied.run"]):
+        code, out, _ = command(capsys, folder, "one.run", "other.run", *options, "--format", look)
         assert (code, "rbo" in out.lower()) == (1, True)
 
 

@@ -1,4 +1,4 @@
-"""Readings by gold score: the bands add up, and each is what its pairs or items alone would give."""
+"""Test readings by gold score: the bands add up, and each equals the reading of its pairs or items alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ FITTED = Settings(fit_on="evaluated")
 
 
 def values(result, quantity, variant):
-    return {each.band: each for each in result.bands if (each.quantity, each.variant) == (quantity, variant)}
+    return {
+        reading.band: reading for reading in result.bands if (reading.quantity, reading.variant) == (quantity, variant)
+    }
 
 
 def test_what_the_bands_lose_adds_up_to_one_minus_spearman_and_their_changes_to_its_change(store):
@@ -44,8 +46,8 @@ def words(*similarities):
     angles = np.arccos(similarities)
 
     def encode(texts):
-        turned = [angles[int(text[1:])] if text[0] == "b" else 0.0 for text in texts]
-        return np.column_stack([np.cos(turned), np.sin(turned)])
+        directions = [angles[int(text[1:])] if text[0] == "b" else 0.0 for text in texts]
+        return np.column_stack([np.cos(directions), np.sin(directions)])
 
     return encode
 
@@ -56,7 +58,7 @@ def test_the_numbers_of_a_small_example(store, tmp_path):
     model = words(0.1, 0.2, 0.3, 0.4, 0.6, 0.5)
     result = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 5], store=store, **QUICK)
     low, high = values(result, "lost", "cosine, none").values()
-    # Spearman is 1 − 6·2 / (6·35) = 33/35, and the low band loses nothing of it.
+    # Spearman is 1 − 6·2 / (6·35) = 33/35, and the low band has no loss.
     assert (low.band, low.count, high.band, high.count) == ("[0, 3)", 3, "[3, 5]", 3)
     assert (low.value, high.value) == (pytest.approx(0), pytest.approx(2 / 35))
     low, high = values(result, "spearman", "cosine, none").values()
@@ -132,8 +134,8 @@ def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(
         tmp_path / "scored.tsv",
         [("It is a sunny day.", "The sun is out.", 4.5), ("It pours.", "Heavy rain is falling.", 4.9), ("a", "b", 1)],
     )
-    how = {"bands": [4, 4.7, 5], "store": store, **QUICK}
-    result = sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores=scored, **how)
+    options = {"bands": [4, 4.7, 5], "store": store, **QUICK}
+    result = sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores=scored, **options)
     (note,) = [note for note in result.notes if "have a score" in note]
     assert note.startswith("2 of 3 pairs of weather have a score in ")
     (evaluator,) = result.evaluators
@@ -145,11 +147,11 @@ def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(
         assert readings[band].value == pytest.approx(1 / (1 + hits.above[place[pair]]))
         assert readings[band].count == 1
     with pytest.raises(InputError, match="no pair of weather has a score in sentence-pairs; name the similarity task"):
-        sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **how)
+        sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **options)
     with pytest.raises(InputError, match="wines has no scored pairs; name a similarity task, such as sts-b"):
-        sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="wines", **how)
+        sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="wines", **options)
     with pytest.raises(InputError, match="scores for bands have no effect without bands of an EvalRank task"):
-        sensitivity("wordllama", "wines", ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **how)
+        sensitivity("wordllama", "wines", ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **options)
 
 
 def test_sets_of_different_scales_have_bands_of_their_own_and_no_edges(store, monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""The same vectors under other similarities and transforms: what moves is told, stored and drawn."""
+"""Test the sensitivity analysis of vectors to similarities and transforms: its report, stored runs and plots."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ONE_TRANSFORM = ["--similarity", "cosine,l2", "--transform", "none"]
 @pytest.fixture
 def made(store):
     result = sensitivity("wordllama", ["wines", "questions"], ["cosine", "l2"], ["none", "center"], store=store)
-    (one,) = result.models
-    return one
+    (model,) = result.models
+    return model
 
 
 def test_every_reading_is_that_of_an_evaluation_with_these_settings(made):
@@ -47,7 +47,9 @@ def test_the_swing_is_the_spread_of_the_readings_and_the_best_the_largest(made):
 
 def test_all_variants_are_stored(made, store):
     assert len(store.list()) == 8
-    assert {one.key for variant in made.variants for one in variant.readings.values()} == {r.key for r in store.list()}
+    assert {reading.key for variant in made.variants for reading in variant.readings.values()} == {
+        r.key for r in store.list()
+    }
 
 
 @pytest.mark.parametrize("look", ["table", "json", "csv", "markdown", "latex"])
@@ -105,33 +107,33 @@ def test_a_similarity_has_no_effect_on_a_probe(store, tmp_path):
     assert alone.variants == ["cosine, none", "cosine, center"], "the default similarities are not crossed"
     both = sensitivity(["random:8", "random:16"], [probe, "wines"], **fitted)
     assert "probe:films does not compare vectors: the similarity has no effect on it." in both.notes
-    probed = [one for one in both.orders if one.evaluator == "probe:films accuracy"]
+    probed = [order for order in both.orders if order.evaluator == "probe:films accuracy"]
     assert probed
-    assert all(one.first.split(", ")[1] != one.second.split(", ")[1] for one in probed)
+    assert all(order.first.split(", ")[1] != order.second.split(", ")[1] for order in probed)
 
 
 def test_a_model_without_vectors_is_a_fixed_point_among_others(store):
-    made = sensitivity(["bm25", "random:8"], ["wines"], ["cosine", "l2"], ["none"], store=store)
-    assert "bm25 ranks without vectors: settings change only its place among the others." in made.notes
-    assert made.models[0].swing("wines mrr") == 0
+    result = sensitivity(["bm25", "random:8"], ["wines"], ["cosine", "l2"], ["none"], store=store)
+    assert "bm25 ranks without vectors: settings change only its place among the others." in result.notes
+    assert result.models[0].swing("wines mrr") == 0
 
 
 def test_a_text_is_encoded_once_whatever_the_number_of_settings(store, tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
-    seen = []
+    encoded = []
 
     class Lengths:
         identity = "lengths of words, to count calls"
         spec = "lengths"
 
         def encode_items(self, texts):
-            seen.extend(texts)
+            encoded.extend(texts)
             return np.array([[len(text), text.count("a"), 1.0] for text in texts], np.float32)
 
         encode_queries = encode_items
 
     sensitivity(Lengths(), ["wines", "sentence-pairs"], ["cosine", "l2", "dot"], ["none", "normalize"], store=store)
-    assert len(seen) == len(set(seen))
+    assert len(encoded) == len(set(encoded))
 
 
 def broken(name, similarity):
@@ -147,12 +149,12 @@ def broken(name, similarity):
 
 
 def test_a_model_that_fails_is_left_out_and_the_others_are_compared(store):
-    made = sensitivity(["random:8", broken("frail", "l2"), "wordllama"], "wines", transforms=["none"], store=store)
-    assert [one.model for one in made.models] == ["random:8", "wordllama"]
-    (failure,) = made.failures
+    result = sensitivity(["random:8", broken("frail", "l2"), "wordllama"], "wines", transforms=["none"], store=store)
+    assert [entry.model for entry in result.models] == ["random:8", "wordllama"]
+    (failure,) = result.failures
     assert (failure.model, failure.variant) == ("frail", "l2, none")
     assert failure.reason == "the server hung up; try again"
-    assert [one.models for one in made.orders] == [2]
+    assert [entry.models for entry in result.orders] == [2]
     again = sensitivity(["random:8", broken("frail", "dot"), "wordllama"], "wines", transforms=["none"], store=store)
     assert len(again.models) == 3, "what it gave under other settings was stored"
 
@@ -165,9 +167,9 @@ def test_one_model_that_fails_is_an_error_and_so_are_all(store):
 
 
 def test_one_model_left_has_no_order(store):
-    made = sensitivity(["random:8", broken("frail", "l2")], "wines", transforms=["none"], store=store)
-    assert made.orders == []
-    assert "Only one model is left, so that there is no order to compare." in made.notes
+    result = sensitivity(["random:8", broken("frail", "l2")], "wines", transforms=["none"], store=store)
+    assert result.orders == []
+    assert "Only one model is left, so that there is no order to compare." in result.notes
 
 
 def test_what_is_not_stored_is_named_where_nothing_may_be_evaluated(store):
@@ -178,16 +180,16 @@ def test_what_is_not_stored_is_named_where_nothing_may_be_evaluated(store):
 def test_the_same_model_under_two_names_is_told(store):
     twin = load_model("random:8")
     other = Model("twin", twin.identity, twin.rank, uses_vectors=True, encoder=twin.encoder)
-    made = sensitivity([twin, other], "wines", transforms=["none"], store=store)
-    assert "random:8 and twin are the same model." in made.notes
-    (order,) = made.orders
+    result = sensitivity([twin, other], "wines", transforms=["none"], store=store)
+    assert "random:8 and twin are the same model." in result.notes
+    (order,) = result.orders
     assert np.isnan(order.tau)
     assert order.answer == "cannot tell"
 
 
 @pytest.fixture
 def several(tmp_path, capsys):
-    """Run the command for three models on two tasks; returns what it printed."""
+    """Run the command for three models on two tasks, and return its output."""
 
     def run(*more):
         tasks = ["-t", "wines", "sentence-pairs"]
@@ -210,16 +212,16 @@ def test_the_command_answers_for_several_models(several):
 
 
 def test_json_of_several_models_holds_all_numbers(several):
-    made = json.loads(several("--format", "json", "--bands", "3").out)
-    assert [one["model"] for one in made["models"]] == ["wordllama", "tfidf", "random:8"]
-    assert (made["resamples"], made["alpha"], made["level"]) == (500, 0.05, 0.95)
-    assert made["resampled"] == {"wines mrr": "queries", "sentence-pairs spearman": "pairs"}
-    wines, pairs = made["orders"]
+    content = json.loads(several("--format", "json", "--bands", "3").out)
+    assert [entry["model"] for entry in content["models"]] == ["wordllama", "tfidf", "random:8"]
+    assert (content["resamples"], content["alpha"], content["level"]) == (500, 0.05, 0.95)
+    assert content["resampled"] == {"wines mrr": "queries", "sentence-pairs spearman": "pairs"}
+    wines, pairs = content["orders"]
     assert (wines["first"], wines["second"], wines["tau"]) == ("cosine, none", "l2, none", 1.0)
     assert (wines["low"], wines["high"], wines["same_order"], wines["swaps"]) == (1.0, 1.0, 1.0, [])
     assert pairs["models"] == 3
-    assert {one["evaluator"] for one in made["bands"]} == {"sentence-pairs spearman"}
-    assert "wines mrr: all gold has the same score, so that it has no bands." in made["notes"]
+    assert {entry["evaluator"] for entry in content["bands"]} == {"sentence-pairs spearman"}
+    assert "wines mrr: all gold has the same score, so that it has no bands." in content["notes"]
 
 
 def test_csv_of_several_models_is_one_table_whose_kind_says_what_a_row_is(several):
@@ -277,8 +279,8 @@ def test_options_without_an_effect_are_refused(capsys, tmp_path, arguments, said
 
 
 def test_python_has_it_under_the_name_of_the_command(store):
-    made = gr.sensitivity(["random:8", "random:32"], "wines", transforms=["none"], store=store)
-    assert isinstance(made, gr.Sensitivity)
+    result = gr.sensitivity(["random:8", "random:32"], "wines", transforms=["none"], store=store)
+    assert isinstance(result, gr.Sensitivity)
     assert gr.sensitivity is sensitivity, "importing the module has not hidden the function"
 
 
@@ -288,14 +290,14 @@ def test_whitening_moves_word_vectors_past_another_model_but_sts_b_cannot_show_a
     folder = shared_data / "evalrank"
     words = f"words:{folder / 'toy_emb.txt'}"
     task = f"sts-b:{folder / 'sent_similarity' / 'STS' / 'STSBenchmark'}"
-    how = {"settings": Settings(fit_on="evaluated"), "bootstrap": gr.Bootstrap(300), "store": store}
-    made = sensitivity(["wordllama", words, "lsa:64"], task, ["cosine"], ["none", "whiten"], **how)
-    (order,) = made.orders
-    before, after = (made.places("sts-b spearman", at) for at in (0, 1))
+    options = {"settings": Settings(fit_on="evaluated"), "bootstrap": gr.Bootstrap(300), "store": store}
+    result = sensitivity(["wordllama", words, "lsa:64"], task, ["cosine"], ["none", "whiten"], **options)
+    (order,) = result.orders
+    before, after = (result.places("sts-b spearman", at) for at in (0, 1))
     assert before == {"wordllama": 1, words: 3, "lsa:64": 2}
     assert after == {"wordllama": 1, words: 2, "lsa:64": 3}
     # Measured elsewhere for wordllama: 77.37.
-    assert made.models[0].variants[0].readings["sts-b spearman"].value == pytest.approx(0.7737, abs=0.0001)
+    assert result.models[0].variants[0].readings["sts-b spearman"].value == pytest.approx(0.7737, abs=0.0001)
     assert order.tau == pytest.approx(1 / 3)
     (swap,) = order.swaps
     assert (swap.ahead, swap.behind, swap.verdict) == ("lsa:64", words, "the gap moves, the order is not certain")

@@ -1,4 +1,4 @@
-"""The worst queries: what they missed and what stood above it, the query itself left out."""
+"""Test the worst queries: the gold items they miss and the items ranked above these, without the query itself."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The audit from the shell: a folder or three files, the verdict first, and every output."""
+"""`goldrank audit`: a folder or three files as input, the verdict first, and every output format."""
 
 import csv
 import io
@@ -22,15 +22,15 @@ def data(tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(700)]
-    asked = rng.choice(700, 60, replace=False).tolist()
+    query_numbers = rng.choice(700, 60, replace=False).tolist()
     (tmp_path / "qrels").mkdir()
     (tmp_path / "corpus.jsonl").write_text(
         "".join(json.dumps({"_id": f"d{n}", "title": "", "text": text}) + "\n" for n, text in enumerate(texts))
     )
     (tmp_path / "queries.jsonl").write_text(
-        "".join(json.dumps({"_id": f"q{n}", "text": " ".join(texts[n].split()[:4])}) + "\n" for n in asked)
+        "".join(json.dumps({"_id": f"q{n}", "text": " ".join(texts[n].split()[:4])}) + "\n" for n in query_numbers)
     )
-    rows = "".join(f"q{n}\td{n}\t1\n" for n in asked)
+    rows = "".join(f"q{n}\td{n}\t1\n" for n in query_numbers)
     (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + rows)
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""Everything a user can get wrong on the command line: one sentence, exit code 2, nothing written."""
+"""Invalid input on the command line gives one sentence and exit code 2, and nothing is written."""
 
 import gzip
 
@@ -10,7 +10,7 @@ GOLD = b"q1 0 d1 1\nq2 0 d2 1\n"
 RUN = b"q1 Q0 d1 1 2.5 tag\nq2 Q0 d2 1 1.5 tag\n"
 LONG = b"x" * 10_000_000
 
-# name: (gold bytes, run bytes, further arguments, what the message must hold)
+# name: (gold bytes, run bytes, further arguments, parts of the message)
 CASES = {
     "truncated gzip": (GOLD, gzip.compress(RUN * 100)[:60], [], ["run", "truncated"]),
     "corrupt zstd": (GOLD, b"\x28\xb5\x2f\xfd" + b"junk" * 10, [], ["run"]),

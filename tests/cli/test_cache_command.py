@@ -95,11 +95,11 @@ def test_clear_without_yes_is_refused_without_a_terminal(capsys, cache):
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, []), ("no\n", 1, ["st:new"]), ("", 1, ["st:new"])])
 def test_clear_asks_on_a_terminal_and_only_yes_removes(monkeypatch, cache, answer, code, left):
     cache.clear("old")
-    shown = Terminal()
+    terminal = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(answer))
-    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setattr("sys.stderr", terminal)
     assert main(["cache", "clear", "--folder", str(cache.folder)]) == code
-    assert "Remove 1 vector (" in shown.getvalue()
+    assert "Remove 1 vector (" in terminal.getvalue()
     assert identities(cache) == left
 
 

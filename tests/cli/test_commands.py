@@ -132,7 +132,7 @@ def test_profiles_side_by_side_name_the_convention_that_changes_each_score(capsy
     code, out, _ = run(capsys, "score", *files[:2], *options)
     assert code == 0
     assert "· mrr, trec_eval: missing zero → skip (+0.1667)" in out
-    assert "recall cap none → k" not in out  # no relevant item at rank 1: the cap moves nothing here
+    assert "recall cap none → k" not in out  # without a relevant item at rank 1 the cap changes nothing
 
 
 def test_profiles_that_agree_are_reported(capsys, files):
@@ -231,14 +231,14 @@ def test_explain_lists_the_names_of_other_tools(capsys):
 
 @pytest.mark.parametrize("command", ["score", "compare"])
 def test_the_relevance_level_acts_on_all_metrics_and_is_shown(capsys, files, command):
-    asked = ["-M", "recall@10", "-M", "recall(rel=1)@10", "-M", "ndcg@10"]
-    code, plain, _ = run(capsys, command, *files, *asked, "--format", "json")
+    options = ["-M", "recall@10", "-M", "recall(rel=1)@10", "-M", "ndcg@10"]
+    code, plain, _ = run(capsys, command, *files, *options, "--format", "json")
     assert code == 0
-    code, raised, _ = run(capsys, command, *files, *asked, "-l", "2", "--format", "json")
+    code, raised, _ = run(capsys, command, *files, *options, "-l", "2", "--format", "json")
     assert code == 0
     assert json.loads(raised)["conventions"]["relevance_level"] == 2
     assert json.loads(plain)["conventions"]["relevance_level"] is None
-    _, table, _ = run(capsys, command, *files, *asked, "--relevance-level", "2")
+    _, table, _ = run(capsys, command, *files, *options, "--relevance-level", "2")
     assert "relevance_level=2" in table
     if command == "score":
         means = [json.loads(out)["runs"][1]["scores"] for out in (plain, raised)]
@@ -280,14 +280,14 @@ def test_list_prints_every_list_in_every_format(capsys, what, look):
 
 def test_standard_input_can_be_the_run(files, tmp_path):
     command = [sys.executable, "-m", "goldrank", "score", "qrels.txt", "-", "-M", "mrr", "--format", "json"]
-    done = subprocess.run(command, input=DENSE.encode(), capture_output=True, check=True, cwd=tmp_path)
-    assert json.loads(done.stdout)["runs"][0]["scores"]["mrr"]["mean"] == 1.0
+    process = subprocess.run(command, input=DENSE.encode(), capture_output=True, check=True, cwd=tmp_path)
+    assert json.loads(process.stdout)["runs"][0]["scores"]["mrr"]["mean"] == 1.0
 
 
 def test_a_closed_pipe_prints_no_error(files, tmp_path):
     command = f"{sys.executable} -m goldrank list metrics --format json | head -c 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, cwd=tmp_path)
-    assert done.stderr == b""
+    process = subprocess.run(["bash", "-c", command], capture_output=True, check=True, cwd=tmp_path)
+    assert process.stderr == b""
 
 
 def test_version_states_whether_compiled_code_is_used():
@@ -322,6 +322,6 @@ def test_the_parsers_accept_the_examples_of_the_help(command):
     assert [words[1] for words in examples].count(command) > 1
     for program, name, *arguments in examples:
         assert program == "goldrank"
-        # What the parser does not know ends the test by SystemExit, and a word that it drops would be missing.
+        # An unknown option raises SystemExit, and a word that the parser drops is missing from the parsed values.
         parsed = " ".join(map(str, vars(parser(name).parse_args(arguments)).values()))
         assert all(word in parsed for word in arguments if not word.startswith("-")), arguments

@@ -46,8 +46,8 @@ def complete(tmp_path, capsys):
             assert main(["completion", shell]) == 0
             (tmp_path / "script").write_text(capsys.readouterr().out)
         arguments = ["-c", BASH, "bash", line] if shell == "bash" else ["-c", FISH, line]
-        done = subprocess.run([shell, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
-        return set(done.stdout.split())
+        process = subprocess.run([shell, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return set(process.stdout.split())
 
     return complete_in
 

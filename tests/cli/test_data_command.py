@@ -15,14 +15,16 @@ CORPUS = {"d1": "Grapes and sun.", "d2": "Games of dice.", "d3": "", "d4": "Grap
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made = tmp_path / "set"
-    (made / "qrels").mkdir(parents=True)
-    (made / "corpus.jsonl").write_text("".join(json.dumps({"_id": i, "text": t}) + "\n" for i, t in CORPUS.items()))
-    (made / "queries.jsonl").write_text(
+    collection = tmp_path / "set"
+    (collection / "qrels").mkdir(parents=True)
+    (collection / "corpus.jsonl").write_text(
+        "".join(json.dumps({"_id": i, "text": t}) + "\n" for i, t in CORPUS.items())
+    )
+    (collection / "queries.jsonl").write_text(
         '{"_id": "q1", "text": "which grapes?"}\n{"_id": "q2", "text": "which dice?"}\n'
     )
-    (made / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t2\n")
-    (made / "qrels" / "train.tsv").write_text("query-id\tcorpus-id\tscore\nq2\td2\t1\n")
+    (collection / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t2\n")
+    (collection / "qrels" / "train.tsv").write_text("query-id\tcorpus-id\tscore\nq2\td2\t1\n")
     return tmp_path
 
 

@@ -1,4 +1,4 @@
-"""An engineer with a folder of Markdown files and a CSV of questions: a leaderboard and a report by two commands."""
+"""`goldrank run` and `goldrank report` on a folder of Markdown files with a CSV of questions."""
 
 import re
 from pathlib import Path

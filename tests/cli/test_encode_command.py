@@ -49,8 +49,8 @@ def test_the_vectors_are_a_model_that_gives_the_same_scores(texts, tmp_path, cap
         assert main(["run", "-m", model, "-t", str(data), "--format", "json"]) == 0
         (run,) = json.loads(capsys.readouterr().out)["tasks"][0]["runs"]
         scores[model] = run["scores"]
-    one, other = scores.values()
-    assert one == other
+    first, second = scores.values()
+    assert first == second
 
 
 @pytest.mark.parametrize(

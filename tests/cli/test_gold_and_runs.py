@@ -1,4 +1,4 @@
-"""`report`, `plot` and `serve` on files of gold and runs: the numbers of `score`, and nothing is left in the store."""
+"""`report`, `plot` and `serve` on files of gold and runs: values equal those of `score`, and the store stays empty."""
 
 import gzip
 import json
@@ -109,8 +109,8 @@ def test_a_table_of_texts_belongs_to_the_side_that_has_more_of_its_ids(files):
     gold = {"1": {"2": 1, "3": 1}, "2": {"4": 1}}
     (files / "corpus.tsv").write_text("".join(f"{n}\titem {n}\n" for n in range(9)))
     (files / "queries.tsv").write_text("1\tquery 1\n2\tquery 2\n")
-    with file_runs(gold, {"a": {"1": {"2": 1.0}}}, texts=["corpus.tsv", "queries.tsv"]) as given:
-        texts = given.store.texts(given.runs["a"].inputs["data"])
+    with file_runs(gold, {"a": {"1": {"2": 1.0}}}, texts=["corpus.tsv", "queries.tsv"]) as stored_runs:
+        texts = stored_runs.store.texts(stored_runs.runs["a"].inputs["data"])
         assert texts.find(["1", "2"], "query")["2"].text == "query 2"
         assert texts.find(["1", "2"], "item")["2"].text == "item 2"
 

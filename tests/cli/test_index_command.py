@@ -1,4 +1,4 @@
-"""The index from the shell: ten persons and three questions, every output, and what a user can get wrong."""
+"""`goldrank index`: build, search and info on ten texts, every output format, and invalid input."""
 
 import csv
 import io
@@ -61,10 +61,10 @@ def test_the_tutorial_of_ten_persons_in_the_shell(persons):
         command = [sys.executable, "-m", "goldrank", "index", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    said = shell("build", "persons.jsonl", "-m", "wordllama", "--factory", "Flat", "-o", "persons.index")
-    assert "10 texts, 256 dimensions, cosine, faiss:Flat" in said
-    shown = shell("search", "persons.index", *QUESTIONS, "-k", "3", "--format", "json")
-    for answer in json.loads(shown)["queries"]:
+    build_output = shell("build", "persons.jsonl", "-m", "wordllama", "--factory", "Flat", "-o", "persons.index")
+    assert "10 texts, 256 dimensions, cosine, faiss:Flat" in build_output
+    search_output = shell("search", "persons.index", *QUESTIONS, "-k", "3", "--format", "json")
+    for answer in json.loads(search_output)["queries"]:
         assert answer["results"][0]["id"] == QUESTIONS[answer["text"]]
     assert "wordllama" in shell("info", "persons.index", "--verify")
 
@@ -74,9 +74,9 @@ def test_the_tutorial_of_ten_persons_in_the_shell(persons):
     [[], ["--factory", "exact"], ["--factory", "HNSW8"], ["--similarity", "l2"], ["--transform", "center|normalize"]],
 )
 def test_every_question_finds_its_person_first(persons, capsys, how):
-    code, said = run(capsys, "build", "persons.jsonl", "-m", "wordllama", "-o", "ix", *how)
+    code, build_output = run(capsys, "build", "persons.jsonl", "-m", "wordllama", "-o", "ix", *how)
     assert code == 0
-    assert "10 texts, 256 dimensions" in said
+    assert "10 texts, 256 dimensions" in build_output
     _, out = run(capsys, "search", "ix", *QUESTIONS, "--format", "json")
     answers = json.loads(out)["queries"]
     assert [answer["results"][0]["id"] for answer in answers] == list(QUESTIONS.values())
@@ -115,9 +115,9 @@ def test_queries_come_from_a_file_and_results_go_to_a_run(built, persons, capsys
     (persons / "queries.tsv").write_text("".join(f"{name}\t{text}\n" for text, name in QUESTIONS.items()))
     code, out = run(capsys, "search", built, "--queries", "queries.tsv", "-k", "5", "--run", "found.run")
     assert (code, out) == (0, "")
-    found = Run.read("found.run")
-    assert [max(found[query], key=found[query].get) for query in found] == list(QUESTIONS.values())
-    assert {len(found[query]) for query in found} == {5}
+    rankings = Run.read("found.run")
+    assert [max(rankings[query], key=rankings[query].get) for query in rankings] == list(QUESTIONS.values())
+    assert {len(rankings[query]) for query in rankings} == {5}
 
 
 def test_info_says_what_made_the_index(built, capsys):
@@ -148,8 +148,8 @@ def test_a_bare_faiss_file_is_described_and_searched_with_a_model_that_the_user_
     assert (lines["index"], lines["similarity"], lines["count"]) == (["faiss:Flat"], ["dot"], ["10"])
     assert (lines["trained"], lines["ids"]) == (["True"], ["counted", "from", "0"])
     assert lines["checked"] == ["nothing:", "a", "faiss", "file", "has", "no", "checksums"]
-    shown = json.loads(run(capsys, "info", "index.bin", "--ids", "ids.txt", "--format", "json")[1])
-    assert (shown["ids"], shown["dimension"]) == ("ids.txt", 256)
+    info = json.loads(run(capsys, "info", "index.bin", "--ids", "ids.txt", "--format", "json")[1])
+    assert (info["ids"], info["dimension"]) == ("ids.txt", 256)
     for arguments, message in (
         (["search", "index.bin", "x"], "a faiss file does not say which model made its vectors; name it with -m"),
         (["search", "index.bin", "x", "-m", "wordllama(dim=64)"], "have 64 dimensions, the index has 256; encode both"),
@@ -163,8 +163,8 @@ def test_a_bare_faiss_file_is_described_and_searched_with_a_model_that_the_user_
 
 def test_empty_texts_are_counted(persons, capsys):
     (persons / "lines.txt").write_text("one line\n\nanother\n")
-    _, said = run(capsys, "build", "lines.txt", "-m", "wordllama", "-o", "lines.index", "--no-texts")
-    assert "3 texts, 1 of them empty" in said
+    _, build_output = run(capsys, "build", "lines.txt", "-m", "wordllama", "-o", "lines.index", "--no-texts")
+    assert "3 texts, 1 of them empty" in build_output
     _, out = run(capsys, "search", "lines.index", "another", "-k", "1")
     assert out.splitlines()[2].split() == ["rank", "score", "id"]
     assert out.splitlines()[4].split()[2] == "3"

@@ -48,7 +48,7 @@ def test_start_says_what_is_planned_and_what_to_do_next(own_folder, capsys):
 
 def test_a_project_that_plans_nothing_asks_for_labels_round_by_round(own_folder, capsys):
     arguments = ["judge", "start", "questions", "-m", "bm25", "random:8", "--depth", "3", "--sample", "next"]
-    assert main(arguments) == 0  # without a page, although --no-serve is not given
+    assert main(arguments) == 0  # no page is served, although --no-serve is not given
     out = capsys.readouterr().out
     assert "plan      nothing yet" in out
     assert "next: goldrank judge next (plan the labels that decide" in out
@@ -170,7 +170,7 @@ def test_an_export_as_json_lines_tells_who_and_when_and_can_be_imported(project,
     imported = JudgingProject.open("other").labels()
     assert {(label.judge, label.source) for label in imported} == {("ann", "imported")}
     assert {label.pair: label.grade for label in imported} == {label.pair: label.grade for label in project.labels()}
-    # Imported labels are no human labels, unless one asks for them.
+    # Imported labels are exported only if --source selects them.
     code, _, err = run(capsys, "export", "other")
     assert (code, "there are no labels with the source human" in err) == (2, True)
     assert run(capsys, "export", "other", "--source", "imported")[1].count("\n") == len(rows)
@@ -190,7 +190,7 @@ def test_qrels_are_imported_as_judgments_of_people_elsewhere(project, capsys, ow
     assert run(capsys, "import", "qrels.txt")[1].startswith("0 labels added, 1 known already")
     [label] = project.labels("imported")
     assert (label.judge, label.grade, label.pair) == ("imported:qrels.txt", 2, (unit.query, unit.items[0]))
-    # The judging page asks for it all the same.
+    # The judging page still asks for a label of the imported pair.
     assert unit.items[0] in project.remaining(unit, "ben")
 
 

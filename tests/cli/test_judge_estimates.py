@@ -1,4 +1,4 @@
-"""`goldrank judge leaderboard` and `goldrank judge next`: what they print, and what they refuse."""
+"""`goldrank judge leaderboard` and `goldrank judge next`: output, and refused input."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`goldrank judge serve`: what it refuses before it listens. The browser tests of the page run the command itself."""
+"""`goldrank judge serve` refuses invalid arguments before it listens; the browser tests run the command itself."""
 
 import pytest
 

@@ -61,14 +61,14 @@ def test_a_label_names_files_in_a_report(store, own_folder, capsys):
 
 def test_a_label_names_runs_in_figures(store, own_folder, capsys):
     figure = own_folder / "figures" / "leaderboard.svg"
-    for arguments, shown in (
+    for arguments, expected in (
         (("wines-bm25", "--label", "small=wines-st", "--label", "lexical=bm25"), {"lexical", "small"}),
         (("qrels.txt", "one.run", "--label", "second=two.run"), {"one", "second"}),
     ):
         assert run(capsys, "plot", *arguments, *FIGURE)[0] == 0
         labels = set(re.findall(r"<!-- (\S+) -->", figure.read_text("utf-8")))
-        assert shown <= labels
-        assert not labels & {"bm25", "st:a/long-name", "one", "two"} - shown
+        assert expected <= labels
+        assert not labels & {"bm25", "st:a/long-name", "one", "two"} - expected
 
 
 def test_a_label_names_files_of_masked_predictions_and_keeps_their_size(store, own_folder):

@@ -150,7 +150,7 @@ def test_quiet_prints_results_and_warnings_only(folder, capsys, monkeypatch):
 
 
 def run_on_terminal(arguments, folder, columns, **environment):
-    """The output of a command on a real terminal of this many columns."""
+    """Return the exit code and the output of a command on a real terminal of this many columns."""
     fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 0, columns, 0, 0))
@@ -259,10 +259,10 @@ def test_help_of_a_command_is_its_own_help_and_that_of_a_metric_its_explanation(
     for first, second in (("help score", "score --help"), ("help runs list", "runs list --help")):
         with suppress(SystemExit):
             main(first.split())
-        shown = capsys.readouterr().out
+        help_text = capsys.readouterr().out
         with suppress(SystemExit):
             main(second.split())
-        assert shown == capsys.readouterr().out != ""
+        assert help_text == capsys.readouterr().out != ""
     assert main(["help", "ndcg"]) == 0
     assert "Normalised discounted cumulative gain" in capsys.readouterr().out
 
@@ -277,7 +277,7 @@ def test_metrics_are_listed_with_commas_or_blanks(folder, capsys, monkeypatch, m
     assert [row["metric"] for row in rows] == ["mrr", "ndcg@5", "ndcg@10"]
 
 
-# Commands whose only form is text, or JSON beside it.
+# Commands whose only output formats are text, or text and JSON.
 NO_CSV = ("explain", "masked check", "masked match", "data check", "index info", "--help")
 
 

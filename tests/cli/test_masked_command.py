@@ -51,8 +51,8 @@ def test_a_leak_is_a_warning_and_fails_where_that_is_asked_for(here, capsys):
     assert code == 0
     assert "still contain the surname" in out
     assert run(capsys, "masked", "check", "leak.jsonl", "--strict")[0] == 1
-    found = json.loads(run(capsys, "masked", "check", "leak.jsonl", "--format", "json")[1])
-    assert (found["pages"], found["chunks"], found["masks"]) == (1, 1, 1)
+    content = json.loads(run(capsys, "masked", "check", "leak.jsonl", "--format", "json")[1])
+    assert (content["pages"], content["chunks"], content["masks"]) == (1, 1, 1)
 
 
 def test_guesses_are_stored_once_under_a_key(here, capsys):
@@ -114,7 +114,7 @@ def test_contexts_are_compared_on_the_same_masks(here, capsys):
 
 def test_a_file_of_predictions_is_scored_with_its_data_in_any_order(here, capsys):
     rows = [json.loads(line) for line in (here / "people.jsonl").read_text().splitlines()]
-    said = [
+    predictions = [
         {
             "id": row["id"],
             "sequence_number": row["sequence_number"],
@@ -123,15 +123,15 @@ def test_a_file_of_predictions_is_scored_with_its_data_in_any_order(here, capsys
         }
         for row in rows
     ]
-    found = []
-    for name, lines in (("one", said), ("other", said[::-1]), ("short", said[1:])):
+    results = []
+    for name, lines in (("one", predictions), ("other", predictions[::-1]), ("short", predictions[1:])):
         (here / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         code, out, err = run(capsys, "masked", "score", f"{name}.jsonl", "--data", "people.jsonl", "--format", "json")
         assert code == 0
         entry = json.loads(out)["runs"][0]
-        found.append((entry["levels"]["mask"]["scores"]["hits@1"]["mean"], entry["counts"]["unanswered"]))
+        results.append((entry["levels"]["mask"]["scores"]["hits@1"]["mean"], entry["counts"]["unanswered"]))
         assert "not descending" in err or "descend" in err
-    assert found == [(1.0, 0), (1.0, 0), (pytest.approx(5 / 6), 1)]
+    assert results == [(1.0, 0), (1.0, 0), (pytest.approx(5 / 6), 1)]
 
 
 def test_strata_and_the_original_scores_stand_below(here, capsys):
@@ -186,15 +186,15 @@ def test_runs_of_other_tasks_have_no_guesses_to_score(here, capsys):
 
 @pytest.fixture
 def results(here):
-    """Result files as the source system writes them: JSON lines with one row a page, one file a model and config."""
+    """Result files of the source system: JSON lines with one row per page, and one file per model and configuration."""
     folder = here / "results" / "1000_basic"
     folder.mkdir(parents=True)
-    said = {
+    guesses = {
         "bloomz-7b1_original_1000": ["Lise Meitner", "Ada Byron", "Siyaka"],
         "bloomz-1b7_original_1000": ["Otto Hahn", "Ada Byron", "a king"],
         "mt0-13b_original_1000": ["Otto Hahn", "Alan Turing", "Siyaka"],
     }
-    for name, first in said.items():
+    for name, first in guesses.items():
         rows = [
             {"prediction_0": guess, "prediction_1": "Nobody", "page_id": page, "input_length": 1000}
             for page, guess in enumerate(first, start=1)
@@ -282,25 +282,25 @@ RUNNABLES = pytest.mark.parametrize(
 @pytest.mark.slow
 @RUNNABLES
 def test_the_runnables_take_the_key_of_a_run_that_is_a_folder(results, module, options):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", f"goldrank.evaluation.{module}", "1000_basic", "--data", "one.jsonl", *options],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert process.returncode == 0, process.stderr
+    assert process.stdout
 
 
 @pytest.mark.slow
 @RUNNABLES
 def test_the_runnables_are_thin_names_for_the_commands(here, capsys, module, options):
     [key] = predict(capsys, "names:majority")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", f"goldrank.evaluation.{module}", key, *options],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert process.returncode == 0, process.stderr
+    assert process.stdout

@@ -114,11 +114,11 @@ def test_csv_has_the_readings_in_one_row_or_every_guess_of_the_groups(here, caps
 
 def test_groups_of_many_pages_are_shown_where_they_are_asked_for(here, capsys):
     assert "groups" not in score(capsys, "two.jsonl")["runs"][0]
-    every = score(capsys, "two.jsonl", "--groups")["runs"][0]["groups"]
-    assert [(table["page"], table["example"]) for table in every] == [("1", 0), ("2", 4)]
-    [one] = score(capsys, "two.jsonl", "--page", "2")["runs"][0]["groups"]
-    assert [group["group"] for group in one["readings"]["source"]] == ["Harry S. Truman", "he"]
-    assert [group["share"] for group in one["readings"]["source"]] == pytest.approx([2 / 3, 1 / 3])
+    tables = score(capsys, "two.jsonl", "--groups")["runs"][0]["groups"]
+    assert [(table["page"], table["example"]) for table in tables] == [("1", 0), ("2", 4)]
+    [group_table] = score(capsys, "two.jsonl", "--page", "2")["runs"][0]["groups"]
+    assert [group["group"] for group in group_table["readings"]["source"]] == ["Harry S. Truman", "he"]
+    assert [group["share"] for group in group_table["readings"]["source"]] == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_a_page_of_several_examples_has_groups_of_its_own(here, capsys):

@@ -1,4 +1,4 @@
-"""`goldrank mcp`: the tools through the official client, and what they refuse to read and write."""
+"""`goldrank mcp`: the tools through the official client, and refused reads and writes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The meta-evaluation from the shell: the verdict first, every output, and what a user gets wrong."""
+"""`goldrank meta`: the verdict first, every output format, and invalid input."""
 
 import csv
 import io

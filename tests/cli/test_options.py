@@ -23,7 +23,7 @@ def actions_of(parser, command):
 
 
 def uses():
-    """Every option with the commands that have it."""
+    """Return every option with the commands that have it."""
     by_option = defaultdict(list)
     for command in COMMANDS:
         parser = importlib.import_module(f"goldrank.cli.{command}_command").build_parser()
@@ -34,7 +34,7 @@ def uses():
 
 
 def kind_of(action):
-    """The kind of value: a flag, a number, a path, one of some names (None), or the thing that the metavar names."""
+    """Return the kind of value: flag, number, path, None for one of several names, or otherwise the metavar."""
     metavar = (action.metavar or "").split("|")[0].rstrip(",…")
     if action.nargs in (0, "?"):
         return "flag"
@@ -45,12 +45,12 @@ def kind_of(action):
     return "path" if metavar in ("FILE", "FOLDER") else metavar
 
 
-def agree(one, other):
-    if one.dest.removesuffix("s") != other.dest.removesuffix("s"):
+def agree(action, other):
+    if action.dest.removesuffix("s") != other.dest.removesuffix("s"):
         return False
-    kinds = {kind_of(one), kind_of(other)}
-    if one.choices and other.choices:
-        return not set(one.choices).isdisjoint(other.choices)
+    kinds = {kind_of(action), kind_of(other)}
+    if action.choices and other.choices:
+        return not set(action.choices).isdisjoint(other.choices)
     return len(kinds) == 1 or (None in kinds and not kinds & {"flag", "number", "path"})
 
 

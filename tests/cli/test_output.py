@@ -1,4 +1,4 @@
-"""Commands print to, or report in one sentence, a full or closed standard output and one of another encoding."""
+"""Commands report a full or closed standard output in one sentence, and print in any encoding and width."""
 
 import os
 import struct
@@ -35,27 +35,27 @@ def run(arguments, folder, **options):
 )
 def test_a_full_disk_is_one_sentence(files, arguments, unbuffered):
     with Path("/dev/full").open("wb") as full:
-        done = run(arguments, files, stdout=full, environment={"PYTHONUNBUFFERED": unbuffered})
+        process = run(arguments, files, stdout=full, environment={"PYTHONUNBUFFERED": unbuffered})
     message = (
         b"goldrank: the output cannot be written (no space left on device), and is incomplete; write to another place\n"
     )
-    assert (done.returncode, done.stderr) == (1, message)
+    assert (process.returncode, process.stderr) == (1, message)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_a_closed_standard_output_is_one_sentence(files, arguments):
-    done = run(arguments, files, preexec_fn=lambda: os.close(1))
+    process = run(arguments, files, preexec_fn=lambda: os.close(1))
     message = b"goldrank: the output cannot be written (it is closed), and is incomplete; write to another place\n"
-    assert (done.returncode, done.stderr) == (1, message)
+    assert (process.returncode, process.stderr) == (1, message)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_a_closed_pipe_is_not_an_error(files, arguments):
     reader, writer = os.pipe()
     os.close(reader)
-    done = run(arguments, files, stdout=writer)
+    process = run(arguments, files, stdout=writer)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (process.returncode, process.stderr) == (1, b"")
 
 
 @pytest.mark.slow
@@ -68,16 +68,16 @@ def test_a_closed_pipe_is_not_an_error(files, arguments):
     ids=str,
 )
 def test_characters_that_the_encoding_lacks_are_replaced(files, arguments, encoding):
-    done = run(arguments, files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": encoding})
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode(encoding).strip()
+    process = run(arguments, files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": encoding})
+    assert (process.returncode, process.stderr) == (0, b"")
+    assert process.stdout.decode(encoding).strip()
 
 
 def test_arrows_and_lines_are_replaced_in_ascii(files):
-    done = run(COMMANDS[0], files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": "ascii"})
-    assert b"ndcg@10^" in done.stdout
-    assert b"-----" in done.stdout
-    assert b"\\u" not in done.stdout
+    process = run(COMMANDS[0], files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": "ascii"})
+    assert b"ndcg@10^" in process.stdout
+    assert b"-----" in process.stdout
+    assert b"\\u" not in process.stdout
 
 
 @pytest.mark.slow
@@ -88,8 +88,8 @@ def test_a_table_fits_a_terminal_of_any_width(files, columns, variable):
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 0, columns, 0, 0))
     environment = {} if variable is None else {"COLUMNS": variable}
-    done = run(COMMANDS[0], files, stdout=inner, environment=environment)
+    process = run(COMMANDS[0], files, stdout=inner, environment=environment)
     os.close(inner)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (process.returncode, process.stderr) == (0, b"")
     assert b"ndcg@10" in os.read(outer, 1 << 16)
     os.close(outer)

@@ -1,4 +1,4 @@
-"""`goldrank plot`: figures of stored runs as files, and why others are left out."""
+"""`goldrank plot`: figures of stored runs as files, and the reasons for figures that are left out."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ RANKED = Run({"q1": {"d2": 3.5, "d1": 3.0, "d7": 1.0}, "q2": {"d8": 2.0, "d4": 1
 
 
 def masked(model, right, context="masked", parameters=None):
-    """A record of guesses of which every *right*-th first one names the person."""
+    """Return a record of masked predictions in which every *right*-th first guess names the person."""
     rows = [
         {
             "page": str(page), "sequence": 0, "mask": 0, "title": PERSONS[page % 4], "hidden": PERSONS[page % 4],
@@ -129,8 +129,8 @@ def test_runs_of_different_tasks_share_only_what_needs_no_common_queries(capsys,
 
 
 def test_masked_and_other_runs_go_together(capsys, store, tmp_path):
-    asked = ["--figure", "accuracy-by-k", "rank-curve", "-o", "both"]
-    assert run(capsys, store.small, store.ranked, *asked)[0] == 0
+    options = ["--figure", "accuracy-by-k", "rank-curve", "-o", "both"]
+    assert run(capsys, store.small, store.ranked, *options)[0] == 0
     assert names(tmp_path / "both") == {"accuracy-by-k.png", "rank-curve.png"}
     code, _, err = run(capsys, store.ranked, "--figure", "calibration", "rank-curve", "-o", "one")
     assert code == 0
@@ -180,7 +180,7 @@ def test_a_measurement_has_nothing_to_draw(capsys, store, tmp_path):
 def test_bad_input_is_one_sentence_and_nothing_is_written(capsys, store, tmp_path, arguments, said):
     (tmp_path / "file").write_text("")
     before = names(tmp_path)
-    code, out, err = run(capsys, *(store.small if one == "SMALL" else one for one in arguments))
+    code, out, err = run(capsys, *(store.small if argument == "SMALL" else argument for argument in arguments))
     assert (code, out) == (2, "")
     assert said in err
     assert len(err.splitlines()) == 1
@@ -220,7 +220,7 @@ def test_a_faulty_table_of_sizes_is_refused_with_its_line(tmp_path, text, said):
     ("module", "command"), [("top_k_evaluation", "masked"), ("plotting.precomputed_plotting", "plot")]
 )
 def test_the_thin_names_start_the_same_commands(module, command):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", f"goldrank.evaluation.{module}", "--help"], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith(f"usage: goldrank {command}")
+    assert process.stdout.startswith(f"usage: goldrank {command}")

@@ -23,9 +23,9 @@ def report(store, *arguments):
 
 @pytest.fixture
 def keys(store):
-    made = [run.key for run in examples.save_ranked(store, {"weak": 1, "strong": 9})]
+    run_keys = [run.key for run in examples.save_ranked(store, {"weak": 1, "strong": 9})]
     store.texts(examples.DATA).save(*examples.texts())
-    return made
+    return run_keys
 
 
 def test_one_file_is_written_and_named(store, keys, tmp_path, capsys):
@@ -70,8 +70,8 @@ def test_options_may_stand_between_the_keys(store, keys, tmp_path):
 
 def test_the_command_in_the_report_makes_it_again(store, keys, tmp_path):
     path = tmp_path / "a.md"
-    given = ["-M", "map(denominator=hits)@10", "--ties", "expected", "--seed", "3", "--worst", "1", "--title", "It's"]
-    report(store, *keys, "-o", str(path), *given)
+    options = ["-M", "map(denominator=hits)@10", "--ties", "expected", "--seed", "3", "--worst", "1", "--title", "It's"]
+    report(store, *keys, "-o", str(path), *options)
     first = path.read_text("utf-8")
     [line] = [line for line in first.splitlines() if line.startswith("goldrank report")]
     assert str(tmp_path / "a.md") not in line
@@ -134,7 +134,7 @@ TITLE = 'it\'s $HOME & "more"; `ls`'
 
 
 def test_commands_in_the_report_can_be_pasted_into_a_shell(own_folder, monkeypatch):
-    """Each command line, split as a shell does, makes the same again."""
+    """Each command line in a report, split as a shell does, reproduces its run or report."""
     place = own_folder / "my runs & more"
     model = "fuse:rrf(random:8,random:16)"
     line = ["goldrank", "run", "-m", model, "random:8", "-t", "wines", "--limit", "5", "--store", str(place), *QUICK]
@@ -145,11 +145,11 @@ def test_commands_in_the_report_can_be_pasted_into_a_shell(own_folder, monkeypat
     assert main(["report", *keys, "--store", str(place), *options, *QUICK, "-o", "first report.md"]) == 0
     block = Path("first report.md").read_text().rpartition("```sh\n")[2].partition("\n```")[0].splitlines()
     assert len(block) == 2
-    made, reported = map(shlex.split, block)
-    assert made == line
-    assert reported[:2] == ["goldrank", "report"]
+    run_words, report_words = map(shlex.split, block)
+    assert run_words == line
+    assert report_words[:2] == ["goldrank", "report"]
     Path("first report.md").rename("before.md")
-    assert main(reported[1:]) == 0
+    assert main(report_words[1:]) == 0
     # Everything but the time is the same.
     before, after = (Path(name).read_text().split("\n\n", 2) for name in ("before.md", "first report.md"))
     assert (before[0], before[2]) == (after[0], after[2])

@@ -31,8 +31,8 @@ def folder(tmp_path):
 
 def run(capsys, *arguments):
     code = main(list(arguments))
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def test_own_data_in_two_minutes(capsys, folder):
@@ -48,9 +48,9 @@ def test_own_data_in_two_minutes(capsys, folder):
 def test_the_relevance_level_comes_from_a_flag_or_from_a_run_file(capsys, folder):
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t2\n")
     Path("run.toml").write_text("[conventions]\nrelevance_level = 2\n")
-    asked = ["run", "-m", "bm25", "-t", str(folder), "--metric", "recall@1", "--format", "json"]
+    arguments = ["run", "-m", "bm25", "-t", str(folder), "--metric", "recall@1", "--format", "json"]
     for options in (["-l", "2"], ["--config", "run.toml"]):
-        code, out, _ = run(capsys, *asked, "--overwrite", "always", *options)
+        code, out, _ = run(capsys, *arguments, "--overwrite", "always", *options)
         assert code == 0
         (task,) = json.loads(out)["tasks"]
         assert task["conventions"]["relevance_level"] == 2
@@ -176,8 +176,8 @@ def test_the_worst_queries_show_what_stood_above_the_gold(capsys):
     assert len(worst) == 2
     for miss in worst:
         assert miss["value"] <= 0.5
-        best = min(one["rank"] or 10**9 for one in miss["gold"])
-        assert all(one["rank"] < best for one in miss["above"])
+        best = min(item["rank"] or 10**9 for item in miss["gold"])
+        assert all(item["rank"] < best for item in miss["above"])
     code, out, _ = run(capsys, "run", "-m", "bm25", "-t", "questions", "--worst", "2")
     assert worst[0]["query"] in out
 
@@ -193,7 +193,7 @@ def test_every_format_names_task_model_and_key(capsys, look, tmp_path):
     )
     written = (tmp_path / "out").read_text()
     if look == "table":
-        # A file has all conventions, the terminal those that are not standard.
+        # A file lists all conventions, the terminal only those that are not standard.
         assert "Standard conventions except self_matches=drop; --verbose shows all 20." in out
         assert "Profile standard: ties=docid, precision=float64" in written
     else:
@@ -276,10 +276,10 @@ def test_a_module_of_ones_own_searches_and_encodes(tmp_path):
         "search:mine:search",
         "pairs:mine:score",
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "-t", "questions", "--format", "json"], capture_output=True, cwd=tmp_path, check=True
     )
-    assert len(json.loads(done.stdout)["tasks"][0]["keys"]) == 3
+    assert len(json.loads(process.stdout)["tasks"][0]["keys"]) == 3
     assert not list(Path(tmp_path).glob("**/partial/*"))
 
 
@@ -331,15 +331,15 @@ def test_measured_and_ranking_tasks_run_side_by_side(capsys):
 
 
 def test_run_score_and_compare_compute_nauc_from_the_stored_rankings(capsys):
-    asked = ("--metric", "nauc_ndcg_at_10_max", "--format", "json")
-    code, out, _ = run(capsys, "run", "-m", "bm25", "wordllama", "-t", "questions", *asked)
+    options = ("--metric", "nauc_ndcg_at_10_max", "--format", "json")
+    code, out, _ = run(capsys, "run", "-m", "bm25", "wordllama", "-t", "questions", *options)
     assert code == 0
     (board,) = json.loads(out)["tasks"]
     name = "nauc(of=ndcg@10,confidence=max)"
     of_run = {entry["name"]: entry["scores"][name]["value"] for entry in board["runs"]}
     keys = board["keys"]
     for command in (("score", keys["bm25"]), ("compare", keys["bm25"], keys["wordllama"])):
-        code, out, _ = run(capsys, *command, *asked)
+        code, out, _ = run(capsys, *command, *options)
         assert code == 0
         assert json.loads(out)["runs"][0]["scores"][name]["value"] == of_run["bm25"]
     assert of_run["bm25"] != of_run["wordllama"]

@@ -25,13 +25,13 @@ run_program()
 )
 def test_a_process_ends_with_its_code_without_finalizing_the_interpreter(arguments, code):
     script = SCRIPT.format(arguments=arguments)
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert ended.returncode == code
-    assert ended.stdout.splitlines()[-1] == "at exit"
-    assert "finalized" not in ended.stdout
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert process.returncode == code
+    assert process.stdout.splitlines()[-1] == "at exit"
+    assert "finalized" not in process.stdout
 
 
 def test_the_program_can_set_the_threads_of_blas_before_numpy_reads_them():
     script = "import sys, goldrank.cli.main; print('numpy' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ended.stdout == "False\n"
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert process.stdout == "False\n"

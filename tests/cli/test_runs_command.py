@@ -27,8 +27,8 @@ class Terminal(io.StringIO):
 
 def record(model, run, task="wines", gold=GOLD, **changes):
     inputs = {"task": task, "model": model, "text": {"title": True, "limit": None}}
-    given = {"run": run, "metrics": ("mrr", "recall@1"), **changes}
-    return RunRecord(task, model, inputs, {"seconds": 2.25, "python": "3"}, run.hits(gold, corpus=20), **given)
+    fields = {"run": run, "metrics": ("mrr", "recall@1"), **changes}
+    return RunRecord(task, model, inputs, {"seconds": 2.25, "python": "3"}, run.hits(gold, corpus=20), **fields)
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_compare_of_keys_is_that_of_the_files(capsys, store):
     GOLD.write("qrels.txt")
     LEXICAL.write(f"{store.lexical}.run")
     DENSE.write(f"{store.dense}.run")
-    # A run file that lacks queries is compared only if it is said how they count.
+    # A run file that lacks queries is compared only if --missing says how they count.
     options = ["-M", "mrr", "--missing", "zero", "--format", "json"]
     by_key = json.loads(run(capsys, "compare", store.lexical, store.dense, *options)[1])
     by_file = json.loads(run(capsys, "compare", "qrels.txt", f"{store.lexical}.run", f"{store.dense}.run", *options)[1])

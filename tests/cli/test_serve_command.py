@@ -19,7 +19,7 @@ SERVE = "import sys; from goldrank.cli.main import main; sys.exit(main(['serve',
 
 
 def run(*arguments: object) -> int:
-    return serve_command.run(serve_command.build_parser().parse_args([str(one) for one in arguments]))
+    return serve_command.run(serve_command.build_parser().parse_args([str(argument) for argument in arguments]))
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ def place(tmp_path_factory):
     return folder
 
 
-# The command line, and what it says: "OPTION has no effect …" unless the sentence begins otherwise.
+# Command line and its message: "OPTION has no effect …" unless the sentence begins otherwise.
 CASES = {
     # goldrank run: the model does not use it
     "run -m bm25 -t wines --similarity dot": "--similarity has no effect on bm25 with wines: it compares vectors, "
@@ -80,7 +80,7 @@ CASES = {
     "queries; leave it out",
     "run -m random:8 -t sentence-pairs --limit 3": "the task sentence-pairs measures all its data and ranks nothing, "
     "so a limit or a reranker has no effect; leave --limit and --rerank out, or run it by itself",
-    # goldrank run: what it goes with is not there
+    # goldrank run: the option or file that it depends on is missing
     "run -m random:8 -t wines --fit-on evaluated": "--fit-on has no effect without a fitted transform; add one, such "
     "as --transform center, or leave it out",
     "run -m random:8 -t wines --transform normalize --fit-on corpus": "--fit-on has no effect without a fitted "

@@ -40,8 +40,8 @@ def hundredfold(scores):
     return [100 * scores[name].value for name in ("mrr(of=all)", "hits@1", "hits@3")]
 
 
-# What the reference would print without its rounding fault. The commands of the docs page, which tests/docs
-# compares with what they print, cover l2 and cosine of words, where the measure itself is warned of.
+# The values of the reference without its rounding error. The commands of the docs page, whose output tests/docs
+# compares, cover l2 and cosine of words, which give a warning about the measure itself.
 EXACT = {
     ("word", "cos"): ([], (3.43, 1.49, 3.81)),
     ("word", "cos, post-processed"): (["--transform", "abtt:2|center|normalize"], (3.38, 1.42, 3.75)),
@@ -60,8 +60,8 @@ def test_the_preset_gives_what_the_reference_would_without_its_rounding_fault(le
     [board] = json.loads((tmp_path / "out.json").read_text())["tasks"]
     scores = board["runs"][0]["scores"]
     assert board["profile"] == "evalrank"
-    got = [100 * scores[name]["mean"] for name in ("mrr", "hits@1", "hits@3")]
-    assert got == pytest.approx(figures, abs=0.05)
+    printed = [100 * scores[name]["mean"] for name in ("mrr", "hits@1", "hits@3")]
+    assert printed == pytest.approx(figures, abs=0.05)
     assert "gold-tied-first" not in [warning["code"] for warning in board["warnings"]]
 
 
@@ -113,11 +113,11 @@ def test_vectors_of_other_words_score_nothing(collections, tmp_path):
 
 def published(shared_data, level, similarity, processing):
     with (shared_data / "published" / "evalrank_logs.csv").open(newline="") as rows:
-        wanted = ("w1" if level == "word" else "s1", similarity, processing)
+        settings = ("w1" if level == "word" else "s1", similarity, processing)
         values = {
             row["metric"]: 100 * float(row["value"])
             for row in csv.DictReader(rows)
-            if (row["model_id"], row["similarity"], row["post_processing"]) == wanted and row["task"] == "EvalRank"
+            if (row["model_id"], row["similarity"], row["post_processing"]) == settings and row["task"] == "EvalRank"
         }
     return [values[name] for name in NAMES]
 
@@ -155,12 +155,12 @@ def ranked_by_two_kernels(vectors, pairs, similarity):
     """
     ranks = []
     for query, positive in pairs:
-        asking, right = vectors[query], vectors[positive]
+        query_vector, positive_vector = vectors[query], vectors[positive]
         if similarity == "cos":
-            score, background = np.dot(asking, right), np.dot(vectors, asking)
+            score, background = np.dot(query_vector, positive_vector), np.dot(vectors, query_vector)
         else:
-            score = 1 / (float(np.linalg.norm(asking - right)) + 1)
-            background = (1 / (np.linalg.norm(vectors - asking, axis=1) + 1)).astype(np.float64)
+            score = 1 / (float(np.linalg.norm(query_vector - positive_vector)) + 1)
+            background = (1 / (np.linalg.norm(vectors - query_vector, axis=1) + 1)).astype(np.float64)
         ranks.append(max(1, int((background > score).sum())))
     ranks = np.array(ranks)
     return [100 * (1 / ranks).mean(), 100 * (ranks <= 1).mean(), 100 * (ranks <= 3).mean()]
@@ -192,5 +192,5 @@ def two_kernels(level, similarity, processing, model, collection):
 def test_the_two_kernels_of_the_reference_give_what_was_published(
     level, similarity, processing, model, collections, shared_data
 ):
-    got = two_kernels(level, similarity, processing, model, collections[level])
-    assert got == pytest.approx(published(shared_data, level, similarity, processing), abs=0.5)
+    values = two_kernels(level, similarity, processing, model, collections[level])
+    assert values == pytest.approx(published(shared_data, level, similarity, processing), abs=0.5)

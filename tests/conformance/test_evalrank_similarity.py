@@ -1,6 +1,6 @@
 """The commands of the docs reproduce the published EvalRank logs of the toy vectors (STS, SICK, STR, words) to 0.001.
 
-What the reference computes, as far as its logs show: sentence vectors are the plain means of known words, not centred
+The logs show what the reference computes: sentence vectors are the plain means of known words, not centred
 or otherwise transformed, also in the logs of its l2 runs, and a sentence of unknown words is a vector of 1e-9. Word
 vectors are centred on the whole file and normalised for cosine; an out-of-vocabulary word is the mean of these vectors,
 which is not normalised again, so that its "cosine" is a dot product. The preset does all of that.
@@ -99,7 +99,7 @@ def test_post_processing_by_l2_changed_nothing_in_the_published_logs(published):
 
 
 def test_words_out_of_vocabulary_decide_the_published_figures(measure, published):
-    # Of ws353, 200 of 353 pairs have both words; over those the vectors are far better than their published figure.
+    # In ws353, both words of 200 of 353 pairs are known; on these the correlation is far above the published one.
     values = measure("ws353", model="(preset=evalrank)")
     assert values["pairs"] == 200
     assert values["coverage"] == pytest.approx(200 / 353)

@@ -13,7 +13,7 @@ from goldrank.store import Store
 
 pytestmark = pytest.mark.conformance
 
-# Accuracy per mask and per page in the readings source and strict, as the guide says it.
+# Accuracy per mask and per page in the readings source and strict, as in the guide.
 MEASURED = {
     ("names:random", "masked"): ((0.0067, 0.0100), (0.0023, 0.0022)),
     ("names:majority", "masked"): ((0.0344, 0.0374), (0.0344, 0.0374)),

@@ -49,8 +49,8 @@ def test_sdr_percentile_rank_pools_found_pairs_over_the_length_of_the_list():
 
 def test_sdr_weighs_pairs_by_their_grade():
     gold = {"A": {"C": 3, "F": 1}}
-    got = gr.score(gold, {"A": RUN["A"]}, "mpr", profile="sdr", corpus=6)["mpr"].mean
-    assert got == pytest.approx((3 * 1 / 5 + 4 / 5) / 4)
+    value = gr.score(gold, {"A": RUN["A"]}, "mpr", profile="sdr", corpus=6)["mpr"].mean
+    assert value == pytest.approx((3 * 1 / 5 + 4 / 5) / 4)
 
 
 def test_sdr_hit_rate_counts_self_and_outside_gold_as_missed():
@@ -75,11 +75,11 @@ def test_tde_takes_gold_outside_the_corpus_out_and_divides_ranks_by_1000():
 def test_the_2024_convention_and_both_project_notes():
     # Self dropped by id: A ranks B C D E F; B ranks A C D E F; C ranks D A B E F. Gold left: A: C F; B: A; C: D.
     options = {"self_matches": "drop", "outside": "drop"}
-    got = means("standard", "mrr", "mpr", "mpr(origin=1,over=gold)", "mpr(origin=1,over=items)", **options)
-    assert got[0] == pytest.approx((1 / 2 + 1 + 1) / 3)
-    assert got[1] == pytest.approx((1 + 4 + 0 + 0) / (5 - 1) / 4)
-    assert got[2] == pytest.approx((2 / 2 + 5 / 2 + 1 / 1 + 1 / 1) / 4)
-    assert got[3] == pytest.approx((2 + 5 + 1 + 1) / 5 / 4)
+    values = means("standard", "mrr", "mpr", "mpr(origin=1,over=gold)", "mpr(origin=1,over=items)", **options)
+    assert values[0] == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert values[1] == pytest.approx((1 + 4 + 0 + 0) / (5 - 1) / 4)
+    assert values[2] == pytest.approx((2 / 2 + 5 / 2 + 1 / 1 + 1 / 1) / 4)
+    assert values[3] == pytest.approx((2 + 5 + 1 + 1) / 5 / 4)
 
 
 def test_hit_rate_pooled_or_per_query_are_two_metrics():

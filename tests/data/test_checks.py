@@ -1,4 +1,4 @@
-"""Every fault a collection can have is found, counted and shown, and a sound collection has none."""
+"""Checks of collections: every fault is found, counted and reported with examples, and sound collections have none."""
 
 import json
 
@@ -15,14 +15,14 @@ ASKED = {"q1": "which grapes?", "q2": "which dice?"}
 
 
 def documents(texts):
-    made = [text if isinstance(text, Document) else Document.plain(i, text) for i, text in texts.items()]
-    return Documents(made, "made")
+    items = [text if isinstance(text, Document) else Document.plain(i, text) for i, text in texts.items()]
+    return Documents(items, "made")
 
 
 def collection(items=SOUND, queries=ASKED, gold=None, **more):
-    there = documents(items)
+    corpus = documents(items)
     columns = from_pairs((gold or {"q1": {"d1": 1}, "q2": {"d2": 1}}).items(), "gold", "made", integers=False)
-    return Collection("made", there, there if queries is None else documents(queries), columns, **more)
+    return Collection("made", corpus, corpus if queries is None else documents(queries), columns, **more)
 
 
 def found(report):
@@ -83,8 +83,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_fault_is_found_with_its_severity_and_examples(name):
-    how, severity, examples = CASES[name]
-    finding = found(check(collection(**how)))[name]
+    arguments, severity, examples = CASES[name]
+    finding = found(check(collection(**arguments)))[name]
     assert (finding.severity, finding.examples) == (severity, examples)
     assert finding.count == max(1, len(examples))
     assert finding.sentence.endswith(".")
@@ -110,9 +110,9 @@ def test_a_query_and_an_item_that_are_both_called_1_are_not_the_same():
 
 
 def test_repeated_ids_are_an_error_even_where_the_reader_let_them_pass():
-    there = Documents([Document.plain("a", "x"), Document.plain("a", "y")], "made")
+    items = Documents([Document.plain("a", "x"), Document.plain("a", "y")], "made")
     gold = from_pairs([("q1", {"a": 1})], "gold", "made", integers=False)
-    report = check(Collection("made", there, documents({"q1": "x"}), gold))
+    report = check(Collection("made", items, documents({"q1": "x"}), gold))
     assert found(report)["repeated ids of items"].severity == "error"
 
 
@@ -123,7 +123,7 @@ def test_the_gravest_come_first_and_five_examples_are_shown():
     assert (empty.count, len(empty.examples)) == (9, 5)
 
 
-# Half of a surrogate pair is refused in ids by every reader.
+# Every reader refuses a lone surrogate in an id.
 IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3)
 
 

@@ -1,4 +1,4 @@
-"""Chunking: every word is in a chunk, sizes and overlaps are kept, ids say the place, and bad specs are refused."""
+"""Chunking: chunks cover every word, keep sizes and overlaps, and have ids with the place; bad specs are refused."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Collections written and read again: the same where the format can hold it, told where it cannot, never half."""
+"""Converted collections read back equal, or every difference is reported; a failed conversion leaves no files."""
 
 import csv
 import errno
@@ -15,7 +15,7 @@ from goldrank.errors import GoldrankError, InputError
 from goldrank.io.mappings import from_pairs
 from profiles import examples
 
-# No reader takes half of a surrogate pair in an id, and no table a control character.
+# Readers refuse lone surrogates in ids, and tables cannot hold control characters.
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5).filter(str.strip)
 TEXTS = st.text(max_size=20)
 WORD = st.text("abcxyzéß&<>;#'\"", min_size=1, max_size=6)
@@ -86,16 +86,16 @@ def test_trec_files_hold_texts_of_words_and_topics_with_titles(tmp_path_factory,
 @given(st.data())
 def test_pairs_hold_the_texts_that_the_gold_names(tmp_path_factory, data):
     plain = LINE.map(lambda text: ("", (("", text),)))
-    made = data.draw(retrieval(WORDS, plain, plain))
+    collection = data.draw(retrieval(WORDS, plain, plain))
     target = tmp_path_factory.mktemp("pairs") / data.draw(st.sampled_from(["set", "set.csv", "set.tsv"]))
-    texts = {document.id: document.text for document in made.items}
-    kept = [(q, i, g) for q, i, g in rows(made) if i in texts]
-    assume(kept)
-    convert(made, target, "pairs")
+    texts = {document.id: document.text for document in collection.items}
+    expected = [(q, i, g) for q, i, g in rows(collection) if i in texts]
+    assume(expected)
+    convert(collection, target, "pairs")
     again = read_collection(target, format="pairs")
-    assert rows(again) == kept
+    assert rows(again) == expected
     assert all(texts[document.id] == document.text for document in again.items)
-    assert {document.id for document in again.items} == {item for _, item, _ in kept}
+    assert {document.id for document in again.items} == {item for _, item, _ in expected}
 
 
 def rows(collection):
@@ -150,19 +150,21 @@ def test_the_files_are_those_that_other_tools_know(small, tmp_path):
 def test_a_related_collection_becomes_a_search_for_its_sources(tmp_path):
     items = Documents([Document.plain(name, name * 3) for name in "abc"], "made")
     columns = from_pairs([("a", {"b": 1}), ("z", {"c": 1})], "gold", "made", integers=False)
-    made = Collection("made", items, items, columns)
-    assert convert(made, tmp_path / "beir", "beir") == [
+    collection = Collection("made", items, items, columns)
+    assert convert(collection, tmp_path / "beir", "beir") == [
         "The written collection reads back with differences: the articles are not both queries and items any more."
     ]
     assert read_collection(tmp_path / "beir").queries.ids == ["a"]
-    assert convert(made, tmp_path / "a.jsonl", "articles")[0] == "1 source of the gold without an article left out."
+    assert (
+        convert(collection, tmp_path / "a.jsonl", "articles")[0] == "1 source of the gold without an article left out."
+    )
     assert read_collection(tmp_path / "a.jsonl").items.ids == ["a", "b", "c"]
 
 
 def test_the_classic_collections_go_through_beir_unchanged(shared_data, tmp_path):
     for name in ("cran", "cisi", "time"):
-        made = read_collection(shared_data / "collections" / name)
-        assert convert(made, tmp_path / name, "beir") == []
+        collection = read_collection(shared_data / "collections" / name)
+        assert convert(collection, tmp_path / name, "beir") == []
 
 
 def test_what_is_there_is_replaced_only_when_asked_and_only_if_a_conversion_wrote_it(small, tmp_path):
@@ -210,9 +212,9 @@ def test_documents_that_break_off_leave_nothing(small, tmp_path):
         yield Document.plain("d1", "x")
         raise InputError("the file was cut", where="corpus.jsonl:2")
 
-    made = Collection("made", Documents(broken, "made"), small.queries, small.gold)
+    collection = Collection("made", Documents(broken, "made"), small.queries, small.gold)
     with pytest.raises(InputError, match="the file was cut"):
-        convert(made, tmp_path / "set", "beir")
+        convert(collection, tmp_path / "set", "beir")
     assert list(tmp_path.iterdir()) == []
 
 

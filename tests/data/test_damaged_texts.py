@@ -1,6 +1,6 @@
-"""Damaged text files through every reader of collections and of masked data: read, or refused in one sentence.
+"""Every reader of collections and masked data reads damaged text files, or refuses them in one sentence.
 
-What is read in spite of the damage can be written as UTF-8.
+Texts that are read in spite of the damage can be written as UTF-8.
 """
 
 import csv
@@ -92,15 +92,15 @@ MASKED = {
 
 
 def middle(data, inserted):
-    places = [at for at in range(len(data)) if chr(data[at]).isalnum()]
-    at = places[len(places) // 2]
-    return data[:at] + inserted + data[at:]
+    positions = [position for position in range(len(data)) if chr(data[position]).isalnum()]
+    position = positions[len(positions) // 2]
+    return data[:position] + inserted + data[position:]
 
 
 def in_string(data, inserted):
-    """The same with text inserted into the last string of the file, where there is one."""
-    at = data.rfind(b'"')
-    return data[:at] + inserted + data[at:] if at >= 0 else middle(data, inserted)
+    """Return the data with bytes inserted into the last string of the file, or in the middle if it has no string."""
+    end = data.rfind(b'"')
+    return data[:end] + inserted + data[end:] if end >= 0 else middle(data, inserted)
 
 
 NO_TEXT = {
@@ -141,7 +141,7 @@ DAMAGES = {**NO_TEXT, **OTHERS}
 
 
 def consume(read):
-    """Read everything, and see that it can be written; the sentence of what is refused."""
+    """Read everything and check that it can be encoded; return the error message if it is refused, else None."""
     refused = None
     try:
         "\n".join(read()).encode()
@@ -149,21 +149,21 @@ def consume(read):
         refused = error
     if refused is None:
         return None
-    said = str(refused)
-    assert refused.remedy, said
-    assert "\n" not in said
-    assert len(said) < 1_500
-    said.encode()
-    return said
+    message = str(refused)
+    assert refused.remedy, message
+    assert "\n" not in message
+    assert len(message) < 1_500
+    message.encode()
+    return message
 
 
 def texts_of_collection(path, format):
-    made = read_collection(path, format=format)
-    found = [*made.remarks, *made.gold.queries, *made.gold.items]
-    for documents in (made.items, made.queries):
+    collection = read_collection(path, format=format)
+    texts = [*collection.remarks, *collection.gold.queries, *collection.gold.items]
+    for documents in (collection.items, collection.queries):
         for document in documents:
-            found += [document.id, document.title, *(part for section in document.sections for part in section)]
-    return found
+            texts += [document.id, document.title, *(part for section in document.sections for part in section)]
+    return texts
 
 
 def strings(value):
@@ -202,10 +202,13 @@ def test_the_whole_collections_are_read(tmp_path, layout):
 def test_a_damaged_collection_is_read_or_refused(tmp_path, layout, file, damage):
     path = write_collection(tmp_path, COLLECTIONS[layout], file, DAMAGES[damage])
     format = layout.partition(" ")[0]
-    said = [consume(lambda how=how: texts_of_collection(path, how)) for how in (format, None)]
+    messages = [
+        consume(lambda given_format=given_format: texts_of_collection(path, given_format))
+        for given_format in (format, None)
+    ]
     if damage in NO_TEXT and not (format in LATIN and damage not in ("a NUL", "NULs at the end")):
-        assert all(said), damage
-        assert any(str(tmp_path) in sentence for sentence in said)
+        assert all(messages), damage
+        assert any(str(tmp_path) in message for message in messages)
 
 
 @pytest.mark.parametrize("kind", MASKED)
@@ -224,10 +227,10 @@ def _listed(content):
 def test_damaged_masked_data_is_read_or_refused(tmp_path, kind, damage):
     content, name, read = MASKED[kind]
     path = write_collection(tmp_path, {name: content}, name, DAMAGES[damage])
-    said = consume(lambda: [*strings(_listed(read(path)))])
+    message = consume(lambda: [*strings(_listed(read(path)))])
     if damage in NO_TEXT:
-        assert said, damage
-        assert str(path) in said
+        assert message, damage
+        assert str(path) in message
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -235,6 +238,6 @@ def test_damaged_masked_data_is_read_or_refused(tmp_path, kind, damage):
 def test_damaged_standard_input_is_read_or_refused(monkeypatch, kind, damage):
     content, _, read = MASKED[kind]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(DAMAGES[damage](content.encode()))))
-    said = consume(lambda: [*strings(_listed(read("-")))])
+    message = consume(lambda: [*strings(_listed(read("-")))])
     if damage in NO_TEXT:
-        assert "standard input" in said
+        assert "standard input" in message

@@ -1,4 +1,4 @@
-"""Labelled texts: every layout gives the same rows, what was mended is told, what is wrong is told with its place."""
+"""Labelled texts: all layouts give the same rows, repairs are reported, and errors name their place."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ def test_a_control_character_of_latin_1_does_not_break_a_line_in_two(tmp_path):
 
 def test_the_checksum_changes_with_texts_labels_and_splits():
     same = {"name": "x", "texts": ("a", "b", "c"), "labels": ("0", "1", "0"), "splits": ("train", "train", "test")}
-    made = [
+    variants = [
         LabelledTexts(**same),
         LabelledTexts(**same | {"texts": ("a", "b", "d")}),
         LabelledTexts(**same | {"labels": ("0", "1", "1")}),
         LabelledTexts(**same | {"splits": None}),
         LabelledTexts(**same | {"seconds": ("a", "b", "c")}),
     ]
-    assert len({data.checksum for data in made}) == len(made)
-    assert LabelledTexts(**same | {"name": "y"}).checksum == made[0].checksum
+    assert len({data.checksum for data in variants}) == len(variants)
+    assert LabelledTexts(**same | {"name": "y"}).checksum == variants[0].checksum
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_the_known_sets_are_read_whole(name, folder, size, classes, splits, shar
     if splits is None:
         assert data.splits is None
     else:
-        found = Counter(data.splits)
-        assert tuple(found[split] for split in ("train", "dev", "test")) == splits
+        counts = Counter(data.splits)
+        assert tuple(counts[split] for split in ("train", "dev", "test")) == splits
 
 
 def test_every_known_set_is_tested():

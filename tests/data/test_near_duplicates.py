@@ -1,4 +1,4 @@
-"""Near-duplicates and leaks are found whatever the case, punctuation, Unicode form or length of the texts."""
+"""Near-duplicates and leaks are found regardless of the case, punctuation, Unicode form and length of the texts."""
 
 import random
 import unicodedata
@@ -21,9 +21,9 @@ def edited(text, edits, seed):
     rng = random.Random(seed)
     words = text.split()
     for number in range(edits):
-        at = rng.randrange(len(words))
+        position = rng.randrange(len(words))
         kind = number % 3
-        words[at : at + (kind != 1)] = [] if kind == 2 else [f"new{number}"]
+        words[position : position + (kind != 1)] = [] if kind == 2 else [f"new{number}"]
     return " ".join(words)
 
 
@@ -31,7 +31,7 @@ def edited(text, edits, seed):
 def test_a_hundred_planted_near_duplicates_are_all_found_and_nothing_else(length, edits):
     originals = texts_of(420, length)
     copies = [edited(text, edits, seed).title() + "!" for seed, text in enumerate(originals[:100])]
-    assert group_near_duplicates(lambda: originals + copies) == [[place, 420 + place] for place in range(100)]
+    assert group_near_duplicates(lambda: originals + copies) == [[number, 420 + number] for number in range(100)]
 
 
 def test_the_order_and_the_size_of_batches_change_nothing(monkeypatch):
@@ -47,7 +47,9 @@ def test_the_order_and_the_size_of_batches_change_nothing(monkeypatch):
     monkeypatch.setattr(near_duplicates, "_CHUNK", 64)
     assert group_near_duplicates(lambda: texts) == whole
     backwards = group_near_duplicates(lambda: texts[::-1])
-    assert {frozenset(len(texts) - 1 - place for place in group) for group in backwards} == set(map(frozenset, whole))
+    assert {frozenset(len(texts) - 1 - position for position in group) for group in backwards} == set(
+        map(frozenset, whole)
+    )
 
 
 def test_short_texts_are_near_duplicates_only_where_their_words_are_the_same():
@@ -89,8 +91,8 @@ KINDS = [
 def test_a_query_that_gives_its_answer_away_is_of_one_kind(kind, asked, text, title):
     body = text.removeprefix(title).lstrip(": ") if title else ""
     leaks = find_leaks([RelevantPair("q", "d", asked, text, title, body)])
-    found = {name: cases for name, cases in vars(leaks).items() if cases}
-    assert found == ({} if kind is None else {kind: {"q": "d"}})
+    leaks_by_kind = {name: cases for name, cases in vars(leaks).items() if cases}
+    assert leaks_by_kind == ({} if kind is None else {kind: {"q": "d"}})
 
 
 def test_the_gravest_kind_counts():

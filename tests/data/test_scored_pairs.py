@@ -1,4 +1,4 @@
-"""Files of scored pairs: every layout, what is mended with a remark, and what is refused with its place."""
+"""Files of scored pairs: every layout, repairs with a remark, and errors with their place."""
 
 import gzip
 import json
@@ -213,7 +213,7 @@ def test_the_checksum_tells_apart_whatever_can_change_a_result():
 
 
 def test_sets_together_name_whose_remark_it_is():
-    one = ScoredPairs("one", ("1",), ("a",), ("b",), np.array([1.0]), remarks=("mended",))
-    both = PairSets("both", (one, ScoredPairs("other", ("1", "2"), ("a", "b"), ("c", "d"), np.array([1.0, 2.0]))))
+    pairs = ScoredPairs("one", ("1",), ("a",), ("b",), np.array([1.0]), remarks=("mended",))
+    both = PairSets("both", (pairs, ScoredPairs("other", ("1", "2"), ("a", "b"), ("c", "d"), np.array([1.0, 2.0]))))
     assert (len(both), both.remarks) == (3, ("one: mended",))
     assert both.checksum != PairSets("both", both.sets[::-1]).checksum

@@ -1,4 +1,4 @@
-"""How documents become texts: the declared parts, in order, and no more than asked for."""
+"""TextRule makes the text of a document from the declared parts, in their order, and reads no more than it needs."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Texts with ids: every format says the same, and what is wrong is named with its line."""
+"""Texts with ids: all formats read alike, and errors name their line."""
 
 import gzip
 import io

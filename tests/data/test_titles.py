@@ -1,4 +1,4 @@
-"""Titles: spellings that mean the same are found, and none is guessed where two could be meant."""
+"""Titles match in every equivalent spelling, and ambiguous titles do not match."""
 
 import json
 import unicodedata
@@ -18,18 +18,18 @@ def test_the_normal_form_is_its_own(title):
 
 @given(titles, titles)
 def test_every_wanted_title_is_either_found_or_missing(wanted, there):
-    found, missing = match_titles(wanted, there)
-    assert set(found) | set(missing) == set(wanted)
-    assert not set(found) & set(missing)
-    assert set(found.values()) <= set(there)
-    assert all(found[title] == title for title in wanted if title in there)
+    matched, missing = match_titles(wanted, there)
+    assert set(matched) | set(missing) == set(wanted)
+    assert not set(matched) & set(missing)
+    assert set(matched.values()) <= set(there)
+    assert all(matched[title] == title for title in wanted if title in there)
 
 
 @given(titles)
 def test_titles_are_found_in_another_unicode_form(there):
-    alone = [title for title in there if sum(normal_title(title) == normal_title(other) for other in there) == 1]
-    found, missing = match_titles([unicodedata.normalize("NFD", title) for title in alone], there)
-    assert (len(missing), len(set(found.values()))) == (0, len(alone))
+    unique = [title for title in there if sum(normal_title(title) == normal_title(other) for other in there) == 1]
+    matched, missing = match_titles([unicodedata.normalize("NFD", title) for title in unique], there)
+    assert (len(missing), len(set(matched.values()))) == (0, len(unique))
 
 
 def test_a_form_of_two_titles_names_neither():
@@ -42,6 +42,6 @@ def test_a_form_of_two_titles_names_neither():
 def test_no_title_of_the_games_is_lost_to_entities(shared_data):
     gold = json.loads((shared_data / "wikipedia_similarities" / "games_gold.json").read_text(encoding="utf-8"))
     wanted = list(gold) + [title for row in gold.values() for title in row]
-    found, missing = match_titles(wanted, {title.replace("&", "&amp;") for title in wanted})
+    matched, missing = match_titles(wanted, {title.replace("&", "&amp;") for title in wanted})
     assert missing == []
-    assert sum(title != spelling for title, spelling in found.items()) > 0
+    assert sum(title != spelling for title, spelling in matched.items()) > 0

@@ -1,4 +1,4 @@
-"""The pages for users of other tools: their commands run as they stand and print what is shown."""
+"""Test the pages for users of other tools: their commands run unchanged and print the output shown."""
 
 import importlib.util
 import re
@@ -11,7 +11,7 @@ from docs_pages import DOCS, assert_shown_lines_are_printed, blocks, run_pages
 COMING_FROM = [
     f"coming-from/{path.name}" for path in sorted((DOCS / "coming-from").glob("*.md")) if path.stem != "index"
 ]
-# What a page imports beside goldrank. Heavy ones are installed by `make test-all` only, or compile for half a minute.
+# The packages each page imports besides goldrank. Some are installed by `make test-all` only, or compile for long.
 PEERS = {"pytrec_eval", "ir_measures"}
 HEAVY_PEERS = {"ranx", "beir", "mteb", "sentence_transformers", "torch", "FlagEmbedding"}
 

@@ -1,4 +1,4 @@
-"""The page about the growth of cost shows the stored measurement, and the code that measures and draws it works."""
+"""Test the page about the growth of cost: it shows the stored measurement, and its measuring and plotting code runs."""
 
 import re
 
@@ -14,7 +14,7 @@ SMALL = {"items": [1000, 10_000, 100_000], "queries": [100, 1000]}
 
 @pytest.fixture
 def quadratic(monkeypatch):
-    """Jobs whose time grows with the square of the items."""
+    """Return jobs whose time grows with the square of the items."""
 
     def job_cpu(module, job, items, queries, *, repeat=1):
         seconds = (int(items) / 1000) ** 2 / 1000

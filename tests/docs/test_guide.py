@@ -1,4 +1,4 @@
-"""The commands and the code of the guide run as they stand and print what is shown."""
+"""Test the guide: its commands and code run unchanged and print the output shown."""
 
 import csv
 import re
@@ -13,11 +13,11 @@ from goldrank.runs.evaluate import evaluate
 
 @pytest.mark.slow
 def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_path):
-    done = run_pages(("guide/embeddings.md", "guide/indexes.md"), tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"1 +[\d.]+ +curie", done.stdout)
-    assert '"id": "armstrong"' in done.stdout
-    assert '"id": "cleopatra"' in done.stdout
+    process = run_pages(("guide/embeddings.md", "guide/indexes.md"), tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert re.search(r"1 +[\d.]+ +curie", process.stdout)
+    assert '"id": "armstrong"' in process.stdout
+    assert '"id": "cleopatra"' in process.stdout
 
 
 SCORING_PAGES = (
@@ -41,7 +41,7 @@ def test_the_commands_of_the_pages_run_as_they_stand_and_print_what_is_shown(tmp
 
 
 def test_the_table_of_the_released_logs_is_what_its_command_prints(capsys, shared_data):
-    """The meta page: the mean correlation of each evaluator, its interval, and the means that the paper prints."""
+    """The meta page shows the mean correlation of each evaluator, its interval, and the means of the paper."""
     page = (DOCS / "guide" / "meta.md").read_text()
     (command,) = re.findall(r"\$ goldrank (meta evalrank_logs\.csv .*?)```", page, re.DOTALL)
     published = shared_data / "published"
@@ -55,8 +55,8 @@ def test_the_table_of_the_released_logs_is_what_its_command_prints(capsys, share
     names = {"SICK-R": "SICKRelatedness", "STS-B": "STSBenchmark"}
     rows = re.findall(r"^\| ([\w @-]+) \| (−?\d\.\d\d) \| (−?\d\.\d\d) (\[.*?\]) \|$", page, re.MULTILINE)
     assert len(rows) == 10
-    for shown, in_the_paper, mean, interval in rows:
-        name = names.get(shown, shown)
+    for label, in_the_paper, mean, interval in rows:
+        name = names.get(label, label)
         (place,) = [n for n, line in enumerate(lines) if re.match(rf"{name}( spearman)? +{mean} ", line)]
         assert lines[place + 1].strip().startswith(interval)
         rho = [float(row["rho_x100"]) / 100 for row in printed if row["intrinsic"] == name.replace(" ", "-")]
@@ -69,9 +69,9 @@ def test_the_table_of_the_released_logs_is_what_its_command_prints(capsys, share
 
 def test_the_number_of_the_python_page_is_that_of_its_call():
     page = (DOCS / "guide" / "python.md").read_text()
-    (shown,) = re.findall(r'result\.scores\["ndcg@10"\]\.mean  # (\d\.\d+)…', page)
+    (documented,) = re.findall(r'result\.scores\["ndcg@10"\]\.mean  # (\d\.\d+)…', page)
     assert 'result = gr.evaluate("wordllama", "questions")' in page
-    assert str(evaluate("wordllama", "questions").scores["ndcg@10"].mean).startswith(shown)
+    assert str(evaluate("wordllama", "questions").scores["ndcg@10"].mean).startswith(documented)
 
 
 @pytest.mark.slow

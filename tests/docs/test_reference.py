@@ -1,4 +1,4 @@
-"""The reference pages are generated from the registries, and other pages name everything that there is."""
+"""Test the reference pages generated from the registries, and that other pages name every registered entry."""
 
 import argparse
 import importlib.util
@@ -51,14 +51,14 @@ def test_the_metrics_page_declares_every_metric_with_formula_and_source(generate
 
 
 def test_the_page_of_the_python_api_has_every_public_name(generate):
-    shown = re.findall(r"^::: goldrank\.(?:\S+\.)?(\w+)$", generate.api_page(), re.MULTILINE)
-    assert set(shown) >= set(goldrank.__all__) - {"PROFILES", "judging", "masked"}
-    assert {"predict", "score", "MaskedPredictions", "MaskedResult"} <= set(shown)
+    documented = re.findall(r"^::: goldrank\.(?:\S+\.)?(\w+)$", generate.api_page(), re.MULTILINE)
+    assert set(documented) >= set(goldrank.__all__) - {"PROFILES", "judging", "masked"}
+    assert {"predict", "score", "MaskedPredictions", "MaskedResult"} <= set(documented)
 
 
 def test_the_page_of_the_commands_has_every_option_with_its_help(generate):
     page = generate.commands_page()
-    shown = 0
+    count = 0
     parsers = [import_module(f"goldrank.cli.{name}_command").build_parser() for name in COMMANDS]
     while parsers:
         parser = parsers.pop()
@@ -67,13 +67,13 @@ def test_the_page_of_the_commands_has_every_option_with_its_help(generate):
             if isinstance(action, argparse._SubParsersAction):
                 parsers += action.choices.values()
             elif action.help != argparse.SUPPRESS and action.dest != "help":
-                shown += 1
+                count += 1
                 assert action.help, (parser.prog, action.dest)
                 assert all(f"`{name}`" in section for name in action.option_strings)
                 assert action.option_strings or re.search(
                     rf"^\| `.*{action.metavar or action.dest}", section, re.MULTILINE
                 )
-    assert shown > 200
+    assert count > 200
 
 
 def test_the_profiles_page_names_every_profile(generate):
@@ -86,8 +86,8 @@ def test_the_tasks_page_tells_source_licence_counts_and_text_of_every_task(gener
     for task in TASKS.values():
         section = page.split(f"\n## {task.name}\n")[1].split("\n## ")[0]
         assert task.about is not None
-        for told in (task.about.source, task.about.licence, task.about.counts, task.about.notes):
-            assert told in section
+        for fact in (task.about.source, task.about.licence, task.about.counts, task.about.notes):
+            assert fact in section
         if isinstance(task, RankingTask):
             assert str(task.text) in section
             assert all(f"`{metric}`" in section for metric in task.default_metrics)
@@ -99,17 +99,17 @@ def test_the_table_in_the_readme_is_what_the_command_prints(capsys, monkeypatch,
     monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
     readme = (DOCS.parent / "README.md").read_text()
-    shown = re.search(r"```console\n\$ goldrank (?P<arguments>[^\n]*)\n\n(?P<output>.*?)```", readme, re.DOTALL)
-    assert main(shlex.split(shown["arguments"])) == 0
+    example = re.search(r"```console\n\$ goldrank (?P<arguments>[^\n]*)\n\n(?P<output>.*?)```", readme, re.DOTALL)
+    assert main(shlex.split(example["arguments"])) == 0
     printed = [timeless(line) for line in capsys.readouterr().out.splitlines()]
-    for line in shown["output"].strip().splitlines():
+    for line in example["output"].strip().splitlines():
         assert timeless(line) in printed
 
 
 def test_the_run_file_of_the_tasks_page_names_every_entry():
     (file,) = re.findall(r"cat > run.toml <<'END'\n(.*?)END", (DOCS / "guide" / "tasks.md").read_text(), re.DOTALL)
-    there = set(re.findall(r"^(?:# )?(\w+) = |^\[(\w+)\]", file, re.MULTILINE))
-    assert {name or table for name, table in there} >= set(known_names())
+    entries = set(re.findall(r"^(?:# )?(\w+) = |^\[(\w+)\]", file, re.MULTILINE))
+    assert {name or table for name, table in entries} >= set(known_names())
 
 
 def test_the_collections_page_tells_every_layout():

@@ -1,4 +1,4 @@
-"""The check of the built site, which `make docs` runs, and the pages that the site has."""
+"""Test the check of the built site that `make docs` runs, and the list of pages of the site."""
 
 import importlib.util
 
@@ -38,8 +38,8 @@ def test_the_navigation_has_every_page():
 
     settings = yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8"))
     written = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
-    named = list(pages(settings["nav"]))
-    assert len(named) == len(set(named))
-    assert {page for page in named if not page.startswith("reference/")} == {
+    listed = list(pages(settings["nav"]))
+    assert len(listed) == len(set(listed))
+    assert {page for page in listed if not page.startswith("reference/")} == {
         page for page in written if not page.startswith("reference/")
     }

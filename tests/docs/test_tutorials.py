@@ -1,4 +1,4 @@
-"""The commands and the code of every tutorial run in an empty folder and print what is shown."""
+"""Test the tutorials: their commands and code run in an empty folder and print the output shown."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What index manifests and run files name is neither run nor connected to; keys stay with the host that was named."""
+"""Code and servers named in index manifests and run files need consent, and keys are sent to no other host."""
 
 import json
 import sys
@@ -28,11 +28,11 @@ def score(pairs):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder as an attacker hands it out, with code beside the data."""
+    """A folder as an attacker would publish it, with code beside the data."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-private")
-    # Imported before, it would not run again.
+    # A module that was imported before would not run again.
     monkeypatch.delitem(sys.modules, "payload", raising=False)
     (tmp_path / "payload.py").write_text(PAYLOAD)
     (tmp_path / "models").mkdir()
@@ -47,7 +47,7 @@ def listener():
 
 
 def rename_model(path, model):
-    """Write another model into a manifest, checksum and all, as anyone can."""
+    """Write another model into a manifest, with a valid checksum, as anyone can."""
     content = json.loads((path / "manifest.json").read_bytes())
     content.pop("checksum")
     content |= {"model": model, "identity": None}

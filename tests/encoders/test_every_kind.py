@@ -1,4 +1,4 @@
-"""What holds for every kind of encoder: order, batches, prompts, dimension, empty input, any Unicode, identity."""
+"""Properties of every kind of encoder: order, batches, prompts, dimension, empty input, Unicode, identity."""
 
 import importlib
 import importlib.util
@@ -62,7 +62,7 @@ MAKERS = {
 }
 HEAVY = {"doc2vec": "gensim", "onnx": "onnxruntime", "model2vec": "model2vec"}
 KIND = pytest.mark.parametrize("kind", [pytest.param(k, marks=needs(HEAVY[k])) if k in HEAVY else k for k in MAKERS])
-# int8 on the fly scales each batch by its largest value: the vectors move with the batch, a little.
+# Dynamic int8 quantization scales each batch by its largest value, so vectors depend slightly on the batch.
 TOLERANCE = {"onnx": 0.06}
 
 
@@ -214,7 +214,7 @@ def test_a_function_may_ask_for_the_side():
 
 
 class OwnModel:
-    """Can be called and encodes, as a SentenceTransformer does."""
+    """A model with `__call__` and `encode`, like a SentenceTransformer."""
 
     def __call__(self, features):
         raise AssertionError("called for a tensor of features")

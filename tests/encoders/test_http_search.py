@@ -11,11 +11,11 @@ from goldrank.errors import GoldrankError, InputError
 from goldrank.io import downloads
 from http_servers import RESET, STALL, HttpServer, Reply, json_reply
 
-CORPUS = {f"d{at}": f"word{at % 7} common word{at % 3}" for at in range(20)}
+CORPUS = {f"d{number}": f"word{number % 7} common word{number % 3}" for number in range(20)}
 
 
 class SearchServer(HttpServer):
-    """Ranks by shared words; ``read`` takes text and k out of a request, ``shape`` makes the answer."""
+    """A server that ranks by shared words; ``read`` takes text and k from a request, ``shape`` makes the answer."""
 
     def __init__(self):
         super().__init__(self._search)
@@ -39,8 +39,8 @@ def server():
         yield server
 
 
-IDS = [f"q{at}" for at in range(12)]
-TEXTS = [f"word{at % 7} word{at % 3} & ü?=" for at in range(12)]
+IDS = [f"q{number}" for number in range(12)]
+TEXTS = [f"word{number % 7} word{number % 3} & ü?=" for number in range(12)]
 EXPECTED = {query: dict(rank(text, 5)) for query, text in zip(IDS, TEXTS, strict=True)}
 
 
@@ -111,7 +111,7 @@ def test_results_without_scores_count_in_their_order(server, shape):
     server.shape = shape
     run = model(server, results="").search(IDS, TEXTS, 5)
     for query, ranking in EXPECTED.items():
-        assert list(run[query].items()) == [(item, 5.0 - at) for at, item in enumerate(ranking)]
+        assert list(run[query].items()) == [(item, 5.0 - position) for position, item in enumerate(ranking)]
 
 
 def test_a_server_that_gives_more_than_asked_for_is_cut(server):
@@ -181,7 +181,7 @@ def test_trouble_that_stays_is_an_error_after_the_last_attempt(server):
 def test_a_refusal_is_an_error_at_once_and_the_rest_is_not_asked(server, code, remedy):
     server.faults = [json_reply({}, code)] * 1000
     with pytest.raises(InputError, match=rf"query 'q0' refused with HTTP {code}.*{remedy}"):
-        model(server, concurrency=2).search([f"q{at}" for at in range(500)], ["x"] * 500, 3)
+        model(server, concurrency=2).search([f"q{number}" for number in range(500)], ["x"] * 500, 3)
     assert len(server.requests) < 100
 
 

@@ -142,12 +142,12 @@ def test_words_are_counted_as_by_scikit_learn(tokens, limits):
 @pytest.mark.parametrize("spec", ["tfidf", "tfidf(smart=atc)", "tfidf(smart=lfn,max_df=0.3)", "lsa:3"])
 def test_fitting_and_encoding_at_once_gives_the_same_vectors_to_the_bit(spec, monkeypatch):
     monkeypatch.setattr("goldrank.encoders.tfidf._ROWS", 3)
-    at_once, apart = load(spec), load(spec)
+    at_once, in_two_steps = load(spec), load(spec)
     rows = at_once.fit_encode(COUNTED)
-    apart.fit(COUNTED)
-    dense = [side.toarray() if hasattr(side, "tocsr") else side for side in (rows, apart.encode_items(COUNTED))]
+    in_two_steps.fit(COUNTED)
+    dense = [side.toarray() if hasattr(side, "tocsr") else side for side in (rows, in_two_steps.encode_items(COUNTED))]
     np.testing.assert_array_equal(*dense)
-    assert at_once.identity == apart.identity
+    assert at_once.identity == in_two_steps.identity
     assert at_once.encode_items([]).shape == (0, dense[0].shape[1])
 
 

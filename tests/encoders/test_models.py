@@ -64,8 +64,8 @@ def test_wordllama_on_stsb(stsb):
 
 @pytest.mark.conformance
 @pytest.mark.heavy
-# The published 42.0 does not say how sentences were cut into words, and that decides: of six rules tried, plain and
-# over sets of words, all lie between 38.2 and 44.5. `runs` is the plainest within ±0.3; `split` is not.
+# The publication does not say how sentences were split into words, and the result depends on it: six rules, over
+# words and over sets of words, give 38.2 to 44.5. `runs` is the simplest rule within ±0.3 of 42.0; `split` is not.
 @pytest.mark.parametrize(("tokens", "figure"), [("runs", 42.0), ("split", 39.67)])
 def test_glove_on_stsb(tokens, figure, stsb, tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
@@ -100,8 +100,8 @@ def tiny_bert(tmp_path_factory):
     torch = pytest.importorskip("torch")
     tokenizers = pytest.importorskip("tokenizers")
     folder = tmp_path_factory.mktemp("bert")
-    words = {word: at for at, word in enumerate(VOCABULARY)}
-    core = tokenizers.Tokenizer(tokenizers.models.WordPiece(words, unk_token="[UNK]"))
+    token_ids = {word: token_id for token_id, word in enumerate(VOCABULARY)}
+    core = tokenizers.Tokenizer(tokenizers.models.WordPiece(token_ids, unk_token="[UNK]"))
     core.normalizer = tokenizers.normalizers.BertNormalizer()
     core.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     core.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
@@ -115,7 +115,7 @@ def tiny_bert(tmp_path_factory):
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=core, model_max_length=32, **special)
     torch.manual_seed(1)
     config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        vocab_size=len(token_ids), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
         max_position_embeddings=32, initializer_range=0.5,
     )  # fmt: skip
     transformers.BertModel(config).save_pretrained(folder)

@@ -11,7 +11,7 @@ from http_servers import RESET, STALL, HttpServer, Reply, json_reply
 
 
 class EmbeddingServer(HttpServer):
-    """Answers with [length, number of e's, 1] per text in reverse order; each of ``changes`` is done to one answer."""
+    """A server of vectors [length, number of e's, 1] in reverse order; each of ``changes`` is applied to one answer."""
 
     def __init__(self):
         super().__init__(self._embed)

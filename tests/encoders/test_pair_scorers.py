@@ -193,8 +193,8 @@ def test_a_cross_encoder_gives_the_logits_of_its_model(tiny_cross):
 def test_a_cross_encoder_keeps_order_whatever_the_batch_size(tiny_cross):
     scores = cross(tiny_cross, batch_size=3).score_pairs(QUERIES, ITEMS)
     np.testing.assert_allclose(cross(tiny_cross, batch_size=1).score_pairs(QUERIES, ITEMS), scores, atol=1e-5)
-    turned = cross(tiny_cross).score_pairs(QUERIES[::-1], ITEMS[::-1])
-    np.testing.assert_allclose(turned, scores[::-1], atol=1e-5)
+    reversed_scores = cross(tiny_cross).score_pairs(QUERIES[::-1], ITEMS[::-1])
+    np.testing.assert_allclose(reversed_scores, scores[::-1], atol=1e-5)
 
 
 @pytest.mark.heavy

@@ -1,4 +1,4 @@
-"""Reranked runs: the top by the scorer, the rest below in its order, and resuming after a kill."""
+"""Reranked runs: the scorer orders the top, the rest keeps its order below it, and killed runs resume."""
 
 import signal
 import subprocess
@@ -30,7 +30,7 @@ def same(ids):
 
 
 def scoring(second):
-    """A scorer over texts that are the ids themselves."""
+    """Return a pair scorer for texts that equal their ids."""
     return load_pair_scorer(lambda pairs: [second[query][item] for query, item in pairs])
 
 
@@ -128,7 +128,7 @@ def test_scores_kept_for_other_items_are_not_taken(tmp_path):
 
 
 def test_a_search_goes_on_where_it_was(tmp_path, monkeypatch):
-    # Not live, so that no answer is compared with a new one.
+    # A function that is not live is not called again to compare its answers.
     monkeypatch.setattr("goldrank.encoders.search_function.SearchFunction.live", False)
     requests = []
 
@@ -138,7 +138,7 @@ def test_a_search_goes_on_where_it_was(tmp_path, monkeypatch):
             raise RuntimeError("killed")
         return [f"d{len(query)}", "d0"]
 
-    ids, texts = [f"q{at}" for at in range(150)], ["x" * (at % 9 + 1) for at in range(150)]
+    ids, texts = [f"q{number}" for number in range(150)], ["x" * (number % 9 + 1) for number in range(150)]
     checkpoint = Checkpoint("a", tmp_path)
     with pytest.raises(GoldrankError, match="killed"):
         search_resuming(searcher(search), ids, texts, 5, checkpoint)

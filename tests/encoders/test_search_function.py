@@ -1,4 +1,4 @@
-"""Functions that search: what they may give back, what is refused, and what happens when they fail."""
+"""Search functions: the results that they may return, results that are refused, and functions that fail."""
 
 import itertools
 
@@ -40,9 +40,9 @@ def test_ids_in_order_pairs_and_dicts_become_rankings(results, expected):
 
 
 def test_generators_are_read_as_far_as_needed():
-    model = searcher(lambda query, k: (f"d{at}" for at in itertools.count()))
+    model = searcher(lambda query, k: (f"d{number}" for number in itertools.count()))
     assert model.search(["q"], ["x"], 2)["q"] == {"d0": 2.0, "d1": 1.0}
-    model = searcher(lambda query, k: ((f"d{at}", at) for at in range(5)))
+    model = searcher(lambda query, k: ((f"d{number}", number) for number in range(5)))
     assert model.search(["q"], ["x"], 2)["q"] == {"d4": 4.0, "d3": 3.0}
 
 
@@ -104,10 +104,10 @@ def test_a_failing_function_is_named_with_the_query():
 
 
 def test_text_k_and_id_reach_a_function_that_takes_them():
-    seen = []
+    calls = []
 
     def three(query_text, k, query_id):
-        seen.append((query_text, k, query_id))
+        calls.append((query_text, k, query_id))
         return ["a"]
 
     def with_default(query, k, timeout=5):
@@ -115,12 +115,12 @@ def test_text_k_and_id_reach_a_function_that_takes_them():
         return ["a"]
 
     def named_so(query, k, query_id=None):
-        seen.append((query, k, query_id))
+        calls.append((query, k, query_id))
         return ["a"]
 
     for function in (three, with_default, named_so):
         searcher(function).search(["q1"], ["some text"], 4)
-    assert seen == [("some text", 4, "q1")] * 2
+    assert calls == [("some text", 4, "q1")] * 2
 
 
 def test_items_that_are_not_in_the_corpus_are_counted_and_a_foreign_corpus_is_refused():

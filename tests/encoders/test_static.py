@@ -1,4 +1,4 @@
-"""Models that know each token by one vector: token ids by pieces, and means without padding, equal to the bit."""
+"""Static token embeddings: token ids equal those of the tokenizer, and means those of the package, bit for bit."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +25,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def package():
-    """The model as its own package loads and computes it."""
+    """The model as loaded by its own package."""
     return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 
 
@@ -87,7 +87,7 @@ def test_ids_are_those_of_any_tokenizer(change):
         tokens, merges = [*tokens, "<0x63>a", "b<0x63>a"], [("<0x63>", "a"), ("b", "<0x63>a"), *merges]
     if change == "unknown characters":
         tokens = [token for token in tokens if token not in byte_tokens]
-    vocabulary = {token: at for at, token in enumerate(tokens)}
+    vocabulary = {token: token_id for token_id, token in enumerate(tokens)}
     fallback = change != "unknown characters"
     model = models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=fallback)
     joining = Tokenizer(model)
@@ -107,8 +107,8 @@ def test_vectors_are_those_of_the_package_to_the_bit(package):
 
 def test_equal_texts_have_equal_vectors_in_any_company():
     encoder = load("wordllama")
-    alone = np.vstack([encoder.encode_items([text]) for text in TEXTS])
-    np.testing.assert_array_equal(encoder.encode_items(TEXTS).view(np.int32), alone.view(np.int32))
+    one_by_one = np.vstack([encoder.encode_items([text]) for text in TEXTS])
+    np.testing.assert_array_equal(encoder.encode_items(TEXTS).view(np.int32), one_by_one.view(np.int32))
 
 
 def test_sums_of_rows_are_added_in_order():

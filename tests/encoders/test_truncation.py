@@ -1,4 +1,4 @@
-"""Texts that a model truncates are counted, whatever the kind of model and whether vectors are cached or not."""
+"""Truncated texts are counted for every kind of model, whether vectors are cached or not."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 class FiveWords(BatchEncoder):
-    """Reads five words of a text, prompt included, and says so."""
+    """An encoder with a limit of five words per text, including the prompt."""
 
     width, token_limit, version = 4, 5, "1"
 
@@ -41,7 +41,7 @@ def collection(folder: Path, items: dict[str, str], queries: dict[str, str]) -> 
     for name, texts in rows.items():
         (folder / name).write_text("".join(json.dumps({"_id": i, "text": t}) + "\n" for i, t in texts.items()))
     (folder / "qrels").mkdir()
-    judged = "".join(f"{query}\td{place}\t1\n" for place, query in enumerate(queries))
+    judged = "".join(f"{query}\td{number}\t1\n" for number, query in enumerate(queries))
     (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
     return folder
 
@@ -117,7 +117,7 @@ def test_what_is_counted_as_truncated_is_what_has_the_vector_of_its_beginning(mo
         np.allclose(whole, ended, atol=1e-6)
         for whole, ended in zip(encoder.encode_items(texts), encoder.encode_items(ends), strict=True)
     ]
-    # A text of just the limit is read whole, though nothing put after it is.
+    # A text of exactly the limit is read completely, but nothing appended to it is.
     assert sum(unread) - counted.truncated in (0, 1)
     assert counted.truncated > 5
     assert count_truncated(encoder, texts, "query") == counted
@@ -129,8 +129,8 @@ def test_run_says_what_was_truncated_in_table_and_json_and_keeps_it(tmp_path, ca
     spec = f"{minilm()}(max_length=8)"
     folder = collection(tmp_path / "data", ITEMS, QUERIES)
     assert main(["run", "-m", spec, "bm25", "-t", str(folder)]) == 0
-    shown = capsys.readouterr().out
-    assert shown.index("2 of 3 items are longer than the 8 tokens that the model reads") < shown.index("ndcg@10")
+    output = capsys.readouterr().out
+    assert output.index("2 of 3 items are longer than the 8 tokens that the model reads") < output.index("ndcg@10")
     for _ in range(2):
         assert main(["run", "-m", spec, "bm25", "-t", str(folder), "--format", "json"]) == 0
         (board,) = json.loads(capsys.readouterr().out)["tasks"]

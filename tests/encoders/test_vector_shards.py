@@ -1,4 +1,4 @@
-"""A folder of shards as a model of vectors: rows by id, queries of their own, and ranked where they lie."""
+"""A folder of shards as a model: rows by id, separate queries, and ranking shard by shard."""
 
 import dataclasses
 
@@ -70,22 +70,22 @@ def test_the_identity_is_that_of_the_content(folder, tmp_path):
 @pytest.mark.parametrize("order", [1, -1], ids=["in order", "turned round"])
 @pytest.mark.parametrize("similarity", ["cosine", "l2"])
 def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, similarity, monkeypatch):
-    given = load_data(order, similarity=similarity)
+    data = load_data(order, similarity=similarity)
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
     if order == 1:
         monkeypatch.setattr(by_shards, "write_vectors", lambda *arguments: pytest.fail("they were copied"))
-    ranked = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
-    expected = model.rank(given).run.to_dict()
+    ranked = model.rank(dataclasses.replace(data, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
+    expected = model.rank(data).run.to_dict()
     assert {query: list(row.items()) for query, row in ranked.run.to_dict().items()} == {
         query: list(row.items()) for query, row in expected.items()
     }
 
 
 def test_shards_cut_elsewhere_than_a_transform_needs_are_written_anew(folder, tmp_path):
-    given = load_data(transform="center|normalize")
+    data = load_data(transform="center|normalize")
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
-    ranked = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
-    assert ranked.run.to_dict() == model.rank(given).run.to_dict()
+    ranked = model.rank(dataclasses.replace(data, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
+    assert ranked.run.to_dict() == model.rank(data).run.to_dict()
 
 
 def test_fewer_dimensions_are_asked_of_a_copy(folder, tmp_path):

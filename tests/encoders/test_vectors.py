@@ -1,4 +1,4 @@
-"""Vectors made elsewhere, looked up by id or text."""
+"""Precomputed vectors as a model, found by id or text."""
 
 import errno
 import json

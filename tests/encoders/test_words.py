@@ -1,4 +1,4 @@
-"""Word-vector files of every format, what can be wrong with them, the cache, and means over words."""
+"""Word-vector files of every format, damaged files, the cache, and means over words."""
 
 import gzip
 import struct
@@ -148,8 +148,8 @@ def test_the_mean_is_over_known_words_and_coverage_is_counted(tmp_path):
     np.testing.assert_allclose(rows[0], np.mean([WORDS["the"], WORDS["cat"]], axis=0))
     np.testing.assert_allclose(rows[1], np.mean([WORDS["cat"], WORDS["dog"]], axis=0))
     assert not rows[2:].any()
-    seen = encoder.coverage
-    assert (seen.tokens, seen.known, seen.texts, seen.without) == (7, 4, 4, 2)
+    coverage = encoder.coverage
+    assert (coverage.tokens, coverage.known, coverage.texts, coverage.without) == (7, 4, 4, 2)
 
 
 def test_a_word_is_looked_up_whole_and_else_by_its_letters(tmp_path):

@@ -1,4 +1,4 @@
-"""A cluster for the tests of one file, and an engine that joined it."""
+"""Fixtures: a Ray cluster for the tests of one file, and an engine connected to it."""
 
 import pytest
 

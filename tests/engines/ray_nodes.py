@@ -1,6 +1,6 @@
 """Real Ray clusters on loopback for tests: nodes of one machine, each started, killed and ended by its own session.
 
-Never by `ray stop`, which ends every Ray process of the machine.
+`ray stop` is not used, because it ends every Ray process of the machine.
 """
 
 import os
@@ -25,12 +25,12 @@ HOST = "127.0.0.2"
 SMALL = ["--object-store-memory=80000000", "--block", "--disable-usage-stats", "--include-log-monitor=false"]
 # A lost node is noticed within seconds instead of most of a minute.
 WATCHFUL = {"RAY_health_check_period_ms": "1000", "RAY_health_check_failure_threshold": "4"}
-# With gRPC's own handlers of forks, one in three of the processes that a fresh head forks for a client dies at once.
+# With gRPC's fork handlers, one in three of the processes that a new head forks for a client dies at once.
 NODE_ENVIRONMENT = {**WATCHFUL, "GRPC_ENABLE_FORK_SUPPORT": "0"}
 
 
 def wait_until(condition: Callable[[], object], otherwise: Callable[[], object]) -> None:
-    """Wait for an event; the limit is far beyond what any machine needs, and after it the test fails."""
+    """Wait for an event; the test fails after a limit far beyond the time that any machine needs."""
     for _ in range(6000):
         if condition():
             return
@@ -39,18 +39,18 @@ def wait_until(condition: Callable[[], object], otherwise: Callable[[], object])
 
 
 def processes_of_session(session: int) -> list[int]:
-    """The living processes of a session; workers of a node have groups of their own in it."""
-    found = []
+    """Return the running processes of a session, in which workers of a node have their own process groups."""
+    pids = []
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             state, _, _, its_session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
             if int(its_session) == session and state not in "ZX":
-                found.append(int(folder.name))
-    return found
+                pids.append(int(folder.name))
+    return pids
 
 
 def kill_session(session: int) -> None:
-    """Kill all of a session, with what it starts meanwhile."""
+    """Kill all processes of a session, including those that it starts meanwhile."""
 
     def none_is_left() -> bool:
         processes = processes_of_session(session)
@@ -63,7 +63,7 @@ def kill_session(session: int) -> None:
 
 
 class Node:
-    """One node: the session of a `ray start --block`."""
+    """One node, which is the session of a `ray start --block`."""
 
     def __init__(self, home: Path, arguments: list[str]) -> None:
         self.home = Path(tempfile.mkdtemp(dir=home, prefix="n"))
@@ -107,7 +107,7 @@ class Nodes:
         return f"ray://{HOST}:{self.client_port}"
 
     def wait_for_head(self) -> None:
-        """Until it serves clients too, which it does last."""
+        """Wait until the head serves clients, which is its last step."""
         self.head.wait()
         wait_until(
             lambda: accepts_connections(f"{HOST}:{self.client_port}"),
@@ -118,7 +118,7 @@ class Nodes:
         self.workers.append(Node(self.home, [f"--address={self.address}", "--num-cpus=1", *options]))
 
     def kill_a_worker(self, choice) -> None:
-        """Kill one that has started, and start another in its place."""
+        """Kill a worker that has started, and start another in its place."""
         wait_until(lambda: any(worker.started for worker in self.workers), lambda: "no worker has started")
         victim = choice([worker for worker in self.workers if worker.started])
         self.workers.remove(victim)
@@ -132,7 +132,7 @@ class Nodes:
 
 @contextmanager
 def ray_cluster(head_cpus: int, workers: int):
-    """A cluster with a token of its own, in the environment as long as the cluster lasts."""
+    """Start a cluster with its own token, which is in the environment while the cluster runs."""
     pytest.importorskip("ray", reason="the Ray engine needs the package ray")
     home = Path(tempfile.mkdtemp(prefix="gr-"))
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""The Ray engine on real clusters: a head and two worker nodes on loopback, killed at will."""
+"""Test the Ray engine on real clusters: a head and two worker nodes on loopback, which tests kill."""
 
 import os
 import random
@@ -27,7 +27,7 @@ pytest.importorskip("ray", reason="the Ray engine needs the package ray")
 
 @pytest.fixture(scope="module", autouse=True)
 def _functions_travel_by_value():
-    """The nodes cannot import the files of the tests."""
+    """Pickle functions of this file by value, because the nodes cannot import the files of the tests."""
     from ray import cloudpickle
 
     modules = sys.modules[__name__], sys.modules[wait_until.__module__]
@@ -63,7 +63,7 @@ def make_square():
 
 
 def make_slow_square():
-    """Whoever makes it says so in its results."""
+    """Return a function whose results contain a random number that identifies it."""
     maker = random.SystemRandom().random()
 
     def work(number):
@@ -88,8 +88,8 @@ def divide(number):
 
 
 class AwkwardError(Exception):
-    def __init__(self, one, two):
-        super().__init__(one)
+    def __init__(self, first, second):
+        super().__init__(first)
         self.held = threading.Lock()  # which cannot travel
 
 
@@ -106,7 +106,7 @@ def make_dying():
 
 
 def wait_unless_first(folder):
-    """Return at once if no other task came before; wait to be released otherwise, in a process that is named."""
+    """Return at once in the first task; in others, record the process id and wait to be released."""
     try:
         (folder / "first").touch(exist_ok=False)
     except FileExistsError:
@@ -119,14 +119,14 @@ def make_wait_unless_first():
 
 
 def living_processes(folder):
-    """The processes of tasks that wait in this folder, without those that are dead and only not yet reaped."""
-    living = []
+    """Return the running processes of tasks that wait in this folder, without zombies."""
+    pids = []
     for path in folder.glob("waiting-*"):
         process = path.name.partition("-")[2]
         with suppress(OSError):
             if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
-                living.append(process)
-    return living
+                pids.append(process)
+    return pids
 
 
 def threads(_):
@@ -152,31 +152,31 @@ def test_large_functions_tasks_and_results_pass(engine):
     def join(part):
         return large[:1_000_000] + part
 
-    made = list(engine.map(join, (bytes([n]) * 1_000_000 for n in range(12)), what="joining", total=12))
-    assert sorted(made) == [large[:1_000_000] + bytes([n]) * 1_000_000 for n in range(12)]
+    results = list(engine.map(join, (bytes([n]) * 1_000_000 for n in range(12)), what="joining", total=12))
+    assert sorted(results) == [large[:1_000_000] + bytes([n]) * 1_000_000 for n in range(12)]
 
 
 def test_a_task_is_drawn_only_when_there_is_room_and_may_hold_what_was_learnt(joined):
-    seen, ahead = [], []
+    results, ahead = [], []
 
     def tasks():
-        for drawn in range(60):
-            ahead.append(drawn - len(seen))
-            yield len(seen)
+        for number in range(60):
+            ahead.append(number - len(results))
+            yield len(results)
 
-    for made in joined.map(square, tasks(), what="squaring", total=60):
-        seen.append(made)
+    for result in joined.map(square, tasks(), what="squaring", total=60):
+        results.append(result)
     assert max(ahead) < 2 * joined.workers
-    assert len(seen) == 60
-    assert max(seen) > 40 * 40
+    assert len(results) == 60
+    assert max(results) > 40 * 40
 
 
 def test_two_jobs_at_once_keep_their_results_apart(joined):
-    one = joined.map(square, range(20), what="squaring", total=20)
-    two = joined.map(refuse_seven, range(100, 120), what="checking", total=20)
-    pairs = list(zip(one, two, strict=True))
-    assert sorted(made for made, _ in pairs) == list(map(square, range(20)))
-    assert sorted(made for _, made in pairs) == list(range(100, 120))
+    squares = joined.map(square, range(20), what="squaring", total=20)
+    checks = joined.map(refuse_seven, range(100, 120), what="checking", total=20)
+    pairs = list(zip(squares, checks, strict=True))
+    assert sorted(result for result, _ in pairs) == list(map(square, range(20)))
+    assert sorted(result for _, result in pairs) == list(range(100, 120))
 
 
 def test_an_error_of_goldrank_comes_out_as_itself(joined):
@@ -230,11 +230,11 @@ def test_nodes_killed_three_times_cost_no_result_and_double_none(nodes, joined, 
     chance = random.Random(f"killed while in {way}")
     kills = sorted(chance.sample(range(2, 44), 3))
     if way == "map":
-        made = joined.map(slow_square, range(54), what="squaring", total=54)
+        stream = joined.map(slow_square, range(54), what="squaring", total=54)
     else:
-        made = joined.map_with(make_slow_square, range(54), what="squaring", total=54)
+        stream = joined.map_with(make_slow_square, range(54), what="squaring", total=54)
     results = []
-    for result in made:
+    for result in stream:
         results.append(result)
         while kills and len(results) > kills[0]:
             kills.pop(0)
@@ -243,7 +243,7 @@ def test_nodes_killed_three_times_cost_no_result_and_double_none(nodes, joined, 
     assert not kills
     if way == "map_with":
         results, makers = zip(*results, strict=True)
-        # Made once for many tasks: by the two workers at the start and by those in their places.
+        # The function is made once for many tasks: by the two first workers and by their replacements.
         assert 2 <= len(set(makers)) <= 8
     assert sorted(results) == list(map(square, range(54)))
 
@@ -275,7 +275,7 @@ except GoldrankError as error:
 
 
 def start_script(folder: Path, spec: str, way: str) -> subprocess.Popen:
-    """A process that works without end, once its first result is there."""
+    """Start a process that works endlessly, and return it after its first result."""
     script = folder / f"{way}.py"
     script.write_text(SCRIPT.replace("100000", "400" if way == "map_with" else "100000"))
     process = subprocess.Popen(
@@ -286,12 +286,12 @@ def start_script(folder: Path, spec: str, way: str) -> subprocess.Popen:
 
 
 def test_a_lost_head_is_said_and_the_process_ends_as_usual(tmp_path):
-    with ray_cluster(head_cpus=2, workers=0) as lone:
+    with ray_cluster(head_cpus=2, workers=0) as cluster:
         processes = {
-            lone.address: start_script(tmp_path, lone.address, "map"),
-            lone.client_address: start_script(tmp_path, lone.client_address, "map_with"),
+            cluster.address: start_script(tmp_path, cluster.address, "map"),
+            cluster.client_address: start_script(tmp_path, cluster.client_address, "map_with"),
         }
-        lone.head.kill()
+        cluster.head.kill()
         messages = {address: process.communicate(timeout=300)[1] for address, process in processes.items()}
     for address, process in processes.items():
         assert messages[address] == (
@@ -317,7 +317,7 @@ def test_a_cluster_of_our_own_ends_with_its_process(tmp_path, end):
 
 def test_a_cluster_of_our_own_works_with_one_thread_each_and_leaves_nothing(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{free_port()}")
-    # Not in the folder of the test, whose path is too long for sockets.
+    # The path of the test's folder is too long for sockets.
     with tempfile.TemporaryDirectory(prefix="gr-") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         with open_engine("ray:1") as engine:
@@ -347,15 +347,15 @@ def make_visible_gpus():
 def test_workers_that_use_a_gpu_are_given_one_each_where_there_are_some(nodes, joined):
     nodes.add_worker("--num-gpus=1")
     nodes.workers[-1].wait()
-    told = {"what": "looking", "total": 6}
+    options = {"what": "looking", "total": 6}
     try:
-        accelerated = list(joined.map_with(make_visible_gpus, range(6), accelerated=True, **told))
-        usual = list(joined.map_with(make_visible_gpus, range(6), **told))
+        accelerated = list(joined.map_with(make_visible_gpus, range(6), accelerated=True, **options))
+        usual = list(joined.map_with(make_visible_gpus, range(6), **options))
     finally:
         nodes.workers.pop().kill()
-    assert {seen for seen, _ in accelerated} == {"0"}
+    assert {devices for devices, _ in accelerated} == {"0"}
     assert len({process for _, process in accelerated}) == 1
-    assert "0" not in {seen for seen, _ in usual}
+    assert "0" not in {devices for devices, _ in usual}
 
 
 def test_auto_finds_the_cluster_of_this_machine(nodes, monkeypatch):
@@ -377,16 +377,16 @@ def test_an_address_where_nothing_is_or_something_else_is_refused(scheme, monkey
 
 
 def test_a_head_that_has_no_cpus_or_fails_to_serve_a_client_is_refused(monkeypatch):
-    # How long the head waits for the process that it starts for a client.
+    # The time that the head waits for the process that it starts for a client.
     monkeypatch.setenv("RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S", "0")
     monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "1")
-    with ray_cluster(head_cpus=0, workers=0) as lone:
+    with ray_cluster(head_cpus=0, workers=0) as cluster:
         with pytest.raises(InputError, match="has no CPU to work with; join"):
-            open_engine(lone.address)
+            open_engine(cluster.address)
         with pytest.raises(InputError, match=r"could not be joined .*RuntimeError: Proxy failed to Connect"):
-            open_engine(lone.client_address)
+            open_engine(cluster.client_address)
         # The client asked again before it gave up.
-        (log,) = lone.home.glob("*/session_latest/logs/ray_client_server.err")
+        (log,) = cluster.home.glob("*/session_latest/logs/ray_client_server.err")
         assert log.read_text().count("New data connection from client") == 3
 
 

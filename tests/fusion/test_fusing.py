@@ -1,4 +1,4 @@
-"""Fused rankings: the arithmetic against plain dictionaries, and what must hold for every method."""
+"""Test fused rankings against an implementation with plain dictionaries, and the properties of every method."""
 
 import itertools
 import math
@@ -26,21 +26,21 @@ EVERY = pytest.mark.parametrize(("method", "normalise"), SETTINGS)
 
 
 def in_order(ranking):
-    """Items by score, equal scores by descending id."""
+    """Return the items by descending score, ties by descending id."""
     return sorted(sorted(ranking, key=lambda item: item.encode(), reverse=True), key=lambda item: -ranking[item])
 
 
-def normalised(ranking, how):
+def normalised(ranking, normalise):
     low, high, n = min(ranking.values()), max(ranking.values()), len(ranking)
-    if how == "none":
+    if normalise == "none":
         return dict(ranking), min(0.0, low)
-    if how == "rank":
+    if normalise == "rank":
         return {item: 1 - at / n for at, item in enumerate(in_order(ranking))}, 0.0
     if low == high:
-        return {item: {"minmax": 1.0, "zscore": 0.0, "sum": 1 / n}[how] for item in ranking}, 0.0
-    if how == "minmax":
+        return {item: {"minmax": 1.0, "zscore": 0.0, "sum": 1 / n}[normalise] for item in ranking}, 0.0
+    if normalise == "minmax":
         return {item: (score - low) / (high - low) for item, score in ranking.items()}, 0.0
-    if how == "sum":
+    if normalise == "sum":
         total = math.fsum(score - low for score in ranking.values())
         return {item: (score - low) / total for item, score in ranking.items()}, 0.0
     mean = math.fsum(ranking.values()) / n
@@ -50,7 +50,7 @@ def normalised(ranking, how):
 
 
 def reference(rankings, weights, method, normalise, k=60):
-    """What one query's rankings, none of them empty, should fuse to."""
+    """Return the expected fused scores of one query's non-empty rankings."""
     union = sorted(set().union(*rankings))
     orders = [in_order(ranking) for ranking in rankings]
     if method == "rrf":
@@ -146,8 +146,8 @@ def test_one_run_alone_keeps_its_order(method, normalise, run):
 @given(runs=RUNS)
 @examples(0.3)
 def test_the_order_of_items_within_the_input_changes_nothing(method, normalise, runs):
-    turned = [{query: dict(reversed(ranking.items())) for query, ranking in run.items()} for run in runs]
-    straight, other = ([Run(run) for run in given] for given in (runs, turned))
+    reversed_runs = [{query: dict(reversed(ranking.items())) for query, ranking in run.items()} for run in runs]
+    straight, other = ([Run(rankings) for rankings in some] for some in (runs, reversed_runs))
     assert fuse(straight, method, normalise=normalise) == fuse(other, method, normalise=normalise)
 
 
@@ -184,7 +184,8 @@ def test_the_depth_keeps_the_best_and_breaks_the_tie_at_the_cut_by_descending_id
 )
 def test_single_constant_huge_and_tiny_scores_give_finite_numbers_in_the_same_order(method, normalise, scores):
     run = {"q": {f"d{at}": score for at, score in enumerate(scores)}}
-    if normalise == "none" and scores == [1e308, 1e308] and method not in ("min", "max", "med"):  # these add nothing
+    # The methods min, max and med do not add scores, so they cannot overflow.
+    if normalise == "none" and scores == [1e308, 1e308] and method not in ("min", "max", "med"):
         with pytest.raises(InputError, match="query 'q' are too large to be added; choose a normalisation"):
             fuse([Run(run)] * 2, method, normalise=normalise)
         return

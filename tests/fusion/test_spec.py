@@ -1,4 +1,4 @@
-"""The spec of a fusion: parsing, writing, and errors."""
+"""Test parsing, writing and errors of fusion specs."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Run a fuzz case: damage one or two of some valid files, and check that the command ends with a one-line error."""
+"""Run a fuzz case: damage one or two valid files, and check that the command ends with a one-line error."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class Seed:
 
 @dataclass(frozen=True)
 class Target:
-    """A kind of input: its seeds, made once."""
+    """A kind of input and its seeds, which are created once."""
 
     name: str
     seeds: Callable[[], list[Seed]]
 
 
 class CaseTimeoutError(BaseException):
-    """The case took longer than it may; no handler of the program catches it."""
+    """The case exceeded its time limit; no handler of the program catches this error."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did."""
+    """The exit code and output of a command."""
 
     arguments: list[str]
     code: int
@@ -64,7 +64,7 @@ class Outcome:
 
     @property
     def fault(self) -> str | None:
-        """Why this is a failure of goldrank, or None."""
+        """Return why this outcome is a failure of goldrank, or None."""
         if self.trace:
             return self.trace
         if self.code not in ((0, 1, 2, 3) if self.arguments[:1] == ["gate"] else (0, 1, 2)):
@@ -120,7 +120,7 @@ def _damage(folder: Path, paths: list[str], rng: Random) -> None:
 
 
 def _damage_row(path: Path, rng: Random) -> None:
-    """Another value in one cell of a database."""
+    """Change the value of one cell of a database."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         filled = [name for name in tables if database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]]
@@ -144,7 +144,7 @@ def _damage_row(path: Path, rng: Random) -> None:
 
 
 def run_command(folder: Path, arguments: list[str]) -> Outcome:
-    """Run ``goldrank`` with these arguments inside *folder*, with a cache and a store of its own there."""
+    """Run ``goldrank`` with these arguments inside *folder*, with its own cache and store there."""
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     code, trace = -1, ""
     with _environment(folder), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), _limit():

@@ -44,7 +44,7 @@ def parquet(columns: dict[str, list[object]]) -> bytes:
 
 
 def rankings() -> dict[str, dict[str, bytes]]:
-    """Gold and run in every format."""
+    """Return seeds of gold and runs in every format."""
     import goldrank as gr
     from goldrank.io import FORMATS
 
@@ -100,7 +100,7 @@ def beir() -> list[Seed]:
     }
     packed = {f"{name}.gz" if "corpus" in name else name: data for name, data in files.items()}
     packed["set/corpus.jsonl.gz"] = gzip.compress(files["set/corpus.jsonl"])
-    return [Seed(each, collection_commands("set", "bm25", "tfidf", "lsa:2")) for each in (files, packed)]
+    return [Seed(variant, collection_commands("set", "bm25", "tfidf", "lsa:2")) for variant in (files, packed)]
 
 
 def documents() -> list[Seed]:
@@ -200,7 +200,7 @@ def pickles() -> list[Seed]:
         )
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
     ] + [
-        # As the repository of SDR has them.
+        # These are the names in the repository of SDR.
         Seed(
             {"set/gt": pickle.dumps(gold), "run.json": json.dumps({query: list(gold) for query in gold}).encode()},
             [["data", "check", "set"], ["data", "check", "set/gt"], ["score", "set/gt", "run.json"]],

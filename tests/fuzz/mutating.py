@@ -54,7 +54,7 @@ Mutator = Callable[[bytes, bytes, Random], bytes]
 
 
 def _fitting(data: bytes) -> list[Mutator]:
-    """The mutators that make sense for a file that starts and ends like this."""
+    """Return the mutators that apply to a file with this start and end."""
     mutators: list[Mutator] = list(_RAW)
     if data[:2] == b"PK":
         mutators += [_zip_member] * 12
@@ -119,7 +119,7 @@ _RAW: tuple[Mutator, ...] = (_flip, _truncate, _delete, _insert, _overwrite, _re
 
 
 def _word(data: bytes, other: bytes, rng: Random) -> bytes:
-    """Another word in the place of one, or a word of elsewhere in the file."""
+    """Replace a word by another one, or by a word from elsewhere in the file."""
     words = list(re.finditer(rb"[^\s,\"\[\]{}:=|<>()]+", data))
     if not words:
         return data
@@ -176,7 +176,7 @@ _TEXT: tuple[Mutator, ...] = (_word, _word, _number, _number, _lines, _lines, _n
 
 
 def _json_value(data: bytes, other: bytes, rng: Random) -> bytes:
-    """A value of another type, a missing or renamed key, in the document or in one of its lines."""
+    """Change the type of a value, or remove or rename a key, in the document or in one of its lines."""
     try:
         return _dumped(_changed(json.loads(data), rng))
     except (ValueError, RecursionError):
@@ -227,7 +227,7 @@ def _toml_value(data: bytes, other: bytes, rng: Random) -> bytes:
 
 
 def _npy_header(data: bytes, other: bytes, rng: Random) -> bytes:
-    """Another type, order or shape, in a header of the same length."""
+    """Change the dtype, order or shape in a header of the same length."""
     size = int.from_bytes(data[8:10], "little")
     header = data[10 : 10 + size].decode("latin-1")
     changes = [
@@ -244,7 +244,7 @@ def _npy_header(data: bytes, other: bytes, rng: Random) -> bytes:
 
 
 def _zip_member(data: bytes, other: bytes, rng: Random) -> bytes:
-    """A member damaged, renamed, doubled or left out, in an archive that is whole."""
+    """Damage, rename, duplicate or remove a member of a valid archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [(name, archive.read(name)) for name in archive.namelist()]

@@ -70,13 +70,13 @@ def vectors() -> list[Seed]:
 def labelled_vectors() -> list[Seed]:
     rows = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
     labels = ["red", "white", "red", "white", "red", "port"]
-    named = "".join(f"{number},{label},a wine\n" for number, label in enumerate(labels))
+    csv_rows = "".join(f"{number},{label},a wine\n" for number, label in enumerate(labels))
     data = {"emb.npy": array_bytes(rows)}
     run = ["run", "--resamples", "100", "-m", "vectors:emb.npy", "-t"]
     folders = {f"set/{label}/{number}.npy": array_bytes(rows[number]) for number, label in enumerate(labels)}
     return [
         Seed({**data, "y.csv": "\n".join(["label", *labels]).encode()}, [[*run, "y.csv"], ["data", "check", "y.csv"]]),
-        Seed({**data, "y.csv": f"id,label,text\n{named}".encode()}, [[*run, "classes:y.csv(text=text,queries=3)"]]),
+        Seed({**data, "y.csv": f"id,label,text\n{csv_rows}".encode()}, [[*run, "classes:y.csv(text=text,queries=3)"]]),
         Seed({**data, "y.txt": "\n".join(labels).encode()}, [[*run, "y.txt"]]),
         Seed({**data, "y.npy": array_bytes(np.array(labels))}, [[*run, "y.npy"]]),
         Seed({**data, "qrels": b"0 0 2 1\n1 0 3 1\n"}, [[*run, "qrels"]]),
@@ -113,7 +113,7 @@ def word_vectors() -> list[Seed]:
 
 
 def made_by(files: dict[str, bytes], commands: list[list[str]], keep: tuple[str, ...]) -> dict[str, bytes]:
-    """The files that commands leave behind in these folders."""
+    """Return the files that commands write to these folders."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         Seed(files, []).write(folder)
@@ -152,7 +152,7 @@ def faiss_files() -> list[Seed]:
 
     rows = np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32)
     seeds = []
-    # No graphs: a damaged one can keep faiss searching for ever.
+    # Graph indexes are left out, because faiss can search a damaged one for ever.
     for factory in ("Flat", "IDMap,Flat", "IVF2,Flat", "SQ8", "PCA4,Flat"):
         index = faiss.index_factory(8, factory, faiss.METRIC_L2)
         index.train(rows)
@@ -513,14 +513,14 @@ def judging() -> list[Seed]:
         stored = (Path(folder) / "p" / "judging.sqlite").read_bytes()
         judging_package.export(project, f"{folder}/labels.jsonl", "jsonl")
         exported = (Path(folder) / "labels.jsonl").read_bytes()
-    kept, take = {"p/judging.sqlite": stored}, ["judge", "import", "p"]
+    database, import_to = {"p/judging.sqlite": stored}, ["judge", "import", "p"]
     clicks = f"query,item,clicks,impressions\n{unit.query},{unit.items[0]},3,9\n".encode()
     return [
         *(Seed({"corpus.jsonl": corpus, name: queries[name]}, [command], frozenset({"corpus.jsonl"}))
           for name, command in zip(queries, start, strict=True)),
-        Seed({**kept, "clicks.csv": clicks}, [[*take, "clicks.csv", "--source", "weak"]], frozenset(kept)),
-        Seed({**kept, "labels.jsonl": exported}, [[*take, "labels.jsonl"]], frozenset(kept)),
-        Seed(kept, [["judge", "status", "p"], ["judge", "export", "p", "--format", "jsonl"]]),
+        Seed({**database, "clicks.csv": clicks}, [[*import_to, "clicks.csv", "--source", "weak"]], frozenset(database)),
+        Seed({**database, "labels.jsonl": exported}, [[*import_to, "labels.jsonl"]], frozenset(database)),
+        Seed(database, [["judge", "status", "p"], ["judge", "export", "p", "--format", "jsonl"]]),
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Damaged files of every kind never cause an internal error in a command.
+"""Test that damaged files of every kind never cause an internal error in a command.
 
 GOLDRANK_FUZZ_CASES=5000 sets the number of cases over all targets, GOLDRANK_FUZZ_SEED their seed. A failure names its
 case, and GOLDRANK_FUZZ_CASE=beir:17 runs that case alone.
@@ -43,7 +43,7 @@ def test_no_damaged_input_ends_in_an_internal_error(target, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_seeds_themselves_are_read(target):
-    """A target whose files are refused undamaged would prove nothing."""
+    """Undamaged files must be accepted, or the target would test nothing."""
     pytest.importorskip("pyarrow")
     for seed in target.seeds():
         if not seed.words:

@@ -1,4 +1,4 @@
-"""Small problems in shards, an engine in this process that can be killed, and what makes two results the same."""
+"""Small problems in shards, an engine in this process that can be killed, and assertions that results are equal."""
 
 import pickle
 from itertools import pairwise
@@ -16,7 +16,7 @@ class KilledError(Exception):
 
 
 class InProcess:
-    """Holds a few tasks at a time and does them in any order; everything travels as it would between processes."""
+    """An engine that runs pending tasks in random order; tasks and results are pickled as between processes."""
 
     name = "in this process"
 
@@ -26,15 +26,15 @@ class InProcess:
         self.done = []
 
     def map(self, work, tasks, *, what, total):
-        waiting, held, drawn = iter(tasks), [], 0
+        waiting, pending, received = iter(tasks), [], 0
         while True:
-            while len(held) < self.workers and (task := next(waiting, None)) is not None:
-                held.append(pickle.dumps(task))
-                drawn += 1
-            if not held:
-                assert drawn == total
+            while len(pending) < self.workers and (task := next(waiting, None)) is not None:
+                pending.append(pickle.dumps(task))
+                received += 1
+            if not pending:
+                assert received == total
                 return
-            task = held.pop(self.rng.integers(len(held)))
+            task = pending.pop(self.rng.integers(len(pending)))
             if self.dies_after == (work.__name__, len(self.of(work.__name__))):
                 raise KilledError
             self.done.append((work.__name__, pickle.loads(task)))
@@ -45,7 +45,7 @@ class InProcess:
 
 
 def stored(folder, ids, items, cuts):
-    """The items in shards that end at the cuts."""
+    """Write the items in shards that end at the cuts, and return the shards."""
     bounds = [0, *sorted(cuts), len(items)]
     shards = []
     for number, (start, stop) in enumerate(pairwise(bounds)):
@@ -55,20 +55,20 @@ def stored(folder, ids, items, cuts):
     return shards
 
 
-def assert_same_hits(found, wanted):
-    assert (found.queries, found.items) == (wanted.queries, wanted.items)
+def assert_same_hits(actual, expected):
+    assert (actual.queries, actual.items) == (expected.queries, expected.items)
     for name in COLUMNS:
-        assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
+        assert np.array_equal(getattr(actual, name), getattr(expected, name)), name
     for name in ("precision", "corpus", "ignored_queries", "dropped_self", "exhaustive"):
-        assert getattr(found, name) == getattr(wanted, name), name
+        assert getattr(actual, name) == getattr(expected, name), name
 
 
-def assert_same_run(found, wanted):
-    found, wanted = found.to_dict(), wanted.to_dict()
-    assert list(found) == list(wanted)
-    for query, ranking in wanted.items():
-        assert list(found[query]) == list(ranking)
-        bits = [np.array(list(each.values())).view(np.int64).tolist() for each in (found[query], ranking)]
+def assert_same_run(actual, expected):
+    actual, expected = actual.to_dict(), expected.to_dict()
+    assert list(actual) == list(expected)
+    for query, ranking in expected.items():
+        assert list(actual[query]) == list(ranking)
+        bits = [np.array(list(ranks.values())).view(np.int64).tolist() for ranks in (actual[query], ranking)]
         assert bits[0] == bits[1]
 
 

@@ -1,4 +1,4 @@
-"""Float16 products added up on the tensor cores as the kernels of the index do it, for a look at what they lose."""
+"""Float16 products on tensor cores, added as the kernels of the index add them, to measure their rounding errors."""
 
 import torch
 import triton
@@ -15,14 +15,14 @@ def _products(
     scores = tl.zeros((ROWS, ITEMS), tl.float32)
     for start in range(0, DEPTH, STEP):
         inner = start + tl.arange(0, STEP)
-        one = tl.load(left + row[:, None] * DEPTH + inner[None, :])
-        other = tl.load(right + column[:, None] * DEPTH + inner[None, :])
-        scores = tl.dot(one, other.T, scores)
+        left_tile = tl.load(left + row[:, None] * DEPTH + inner[None, :])
+        right_tile = tl.load(right + column[:, None] * DEPTH + inner[None, :])
+        scores = tl.dot(left_tile, right_tile.T, scores)
     tl.store(out + row[:, None] * columns + column[None, :], scores)
 
 
 def products(left, right, tile):
-    """All scores, from tiles of the same shape and the same instructions."""
+    """Compute all scores from tiles of the same shape with the same instructions."""
     out = torch.empty((len(left), len(right)), dtype=torch.float32, device=left.device)
     _products[(len(left) // tile.rows, len(right) // tile.items)](
         left, right, out, len(right), DEPTH=left.shape[1], ROWS=tile.rows, ITEMS=tile.items, STEP=tile.step,

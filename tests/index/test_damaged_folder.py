@@ -1,4 +1,4 @@
-"""Damaged index folders: whatever was changed, a search gives the right results or one sentence and exit 2."""
+"""After any damage to an index folder, a search gives the right results, or one sentence and exit code 2."""
 
 import json
 import shutil
@@ -24,14 +24,14 @@ def built(request, tmp_path_factory):
 
 
 def outcome(capsys, damage, built, tmp_path):
-    """The exit code and the output of a search in a damaged copy, and its sentence where it failed."""
+    """Search a damaged copy of the index; return the exit code, the output and the error output."""
     copy = tmp_path / "ix"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(built, copy)
     damage(copy)
     code = main(["index", "search", str(copy), "topic 3", "number 5", "--format", "json"])
-    printed, said = capsys.readouterr()
-    return code, printed, said
+    printed, errors = capsys.readouterr()
+    return code, printed, errors
 
 
 def ranked(printed):
@@ -42,19 +42,19 @@ def ranked(printed):
 def test_no_damage_to_a_file_gives_other_results_or_an_internal_error(built, tmp_path, capsys):
     right = outcome(capsys, lambda _: None, built, tmp_path)
     assert right[0] == 0
-    noticed = 0
+    refusals = 0
     for mutation in mutations(built, seed=14, flips=8):
-        code, printed, said = outcome(capsys, mutation.apply, built, tmp_path)
+        code, printed, errors = outcome(capsys, mutation.apply, built, tmp_path)
         if code == 0:
-            # Spaces of the manifest tell nothing; all other changes must be found.
+            # White space in the manifest has no meaning; all other changes must be detected.
             assert printed == right[1], mutation.name
             assert mutation.name.startswith("bit"), mutation.name
             assert MANIFEST in mutation.name, mutation.name
             continue
-        noticed += 1
-        assert (code, printed, said.count("\n")) == (2, "", 1), (mutation.name, said)
-        assert "internal error" not in said, (mutation.name, said)
-    assert noticed > 50
+        refusals += 1
+        assert (code, printed, errors.count("\n")) == (2, "", 1), (mutation.name, errors)
+        assert "internal error" not in errors, (mutation.name, errors)
+    assert refusals > 50
 
 
 @pytest.mark.slow
@@ -64,9 +64,11 @@ def test_a_manifest_with_values_of_other_types_is_refused_though_its_checksum_is
     right = outcome(capsys, lambda _: None, built, tmp_path)
     for path, changed in changed_json(content):
         text = json.dumps({**changed, "checksum": _digest(changed)} if isinstance(changed, dict) else changed)
-        code, printed, said = outcome(capsys, lambda at, text=text: (at / MANIFEST).write_text(text), built, tmp_path)
-        # Provenance may be anything, and texts may be left out; what decides the results may not.
-        assert code == 0 or (code, printed, said.count("\n")) == (2, "", 1), (path, said)
+        code, printed, errors = outcome(
+            capsys, lambda folder, text=text: (folder / MANIFEST).write_text(text), built, tmp_path
+        )
+        # Any provenance is valid, and texts may be missing; values that affect results must be right.
+        assert code == 0 or (code, printed, errors.count("\n")) == (2, "", 1), (path, errors)
         assert code == 2 or ranked(printed) == ranked(right[1]), path
-        assert "internal error" not in said, (path, said)
+        assert "internal error" not in errors, (path, errors)
     assert Manifest.load(built).count == 40

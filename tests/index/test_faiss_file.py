@@ -1,4 +1,4 @@
-"""Bare files of faiss.write_index: the tutorial's index.bin, every kind of ids, both metrics, and damaged files."""
+"""Files of faiss.write_index: the tutorial's index.bin, all kinds of ids, both metrics, and damaged files."""
 
 import random
 import sys
@@ -53,11 +53,11 @@ def test_the_cells_of_the_tutorial_and_goldrank_find_the_same(tmp_path, vectors)
 @pytest.mark.parametrize("metric", ["METRIC_INNER_PRODUCT", "METRIC_L2"])
 def test_every_factory_answers_as_faiss_does_with_a_higher_score_for_the_better(tmp_path, vectors, factory, metric):
     index = write(tmp_path / "x", factory, vectors, getattr(faiss, metric))
-    found = index.search(vectors[:9], 5)
+    expected = index.search(vectors[:9], 5)
     opened = gr.open_index(tmp_path / "x")
     assert opened.index.similarity == {"METRIC_INNER_PRODUCT": "dot", "METRIC_L2": "l2"}[metric]
     run = opened.search(vectors[:9], 5)
-    for query, (scores, labels) in enumerate(zip(*found, strict=True)):
+    for query, (scores, labels) in enumerate(zip(*expected, strict=True)):
         ranking = run[str(query)]
         assert set(ranking) == {str(label) for label in labels if label >= 0}
         signed = scores if metric == "METRIC_INNER_PRODUCT" else -np.sqrt(np.maximum(scores, 0))
@@ -216,7 +216,7 @@ def test_damaged_headers_give_a_sentence_or_a_run_and_never_another_error(tmp_pa
     write(tmp_path / "x", factory, vectors, labels=LABELS if "IDMap" in factory else None)
     good = (tmp_path / "x").read_bytes()
     draw = random.Random(15)
-    refused = []
+    messages = []
     for _ in range(60):
         data = bytearray(good)
         start, width = draw.randrange(4, 120), draw.choice([1, 4, 8])
@@ -226,9 +226,9 @@ def test_damaged_headers_give_a_sentence_or_a_run_and_never_another_error(tmp_pa
             opened = gr.open_index(tmp_path / "y")
             opened.search(np.ones((1, opened.index.dimension)), 3)
         except gr.InputError as error:
-            refused.append(str(error))
-    assert len(refused) > 10
-    assert not any("\n" in said for said in refused)
+            messages.append(str(error))
+    assert len(messages) > 10
+    assert not any("\n" in message for message in messages)
 
 
 def test_the_memory_limit_of_faiss_is_restored(tmp_path, vectors):

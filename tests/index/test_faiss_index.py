@@ -1,4 +1,4 @@
-"""The faiss index: the same answers as exact search where it is exact, one order, ids, and errors in one sentence."""
+"""The faiss index: results equal to exact search where it is exact, order, ids, and errors in one sentence."""
 
 import sys
 
@@ -36,9 +36,9 @@ def test_flat_finds_the_true_top_k_with_scores_that_grow_with_likeness(similarit
     for number, query in enumerate(run.queries):
         best = np.argsort(-truth[number])[:10]
         assert set(run[query]) == set(map(str, best))
-        found = list(run[query].values())
-        assert found == sorted(found, reverse=True)
-        np.testing.assert_allclose(found, truth[number][best], rtol=1e-4, atol=1e-4)
+        scores = list(run[query].values())
+        assert scores == sorted(scores, reverse=True)
+        np.testing.assert_allclose(scores, truth[number][best], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
@@ -70,11 +70,13 @@ def test_two_builds_of_one_index_give_the_same_run(factory):
 
 def test_search_parameters_of_the_spec_are_in_force():
     items = vectors(400)
-    one, all_ = (FaissIndex.build(f"IVF16,Flat(nprobe={n})", items) for n in (1, 16))
-    assert (one.faiss_index.nprobe, all_.faiss_index.nprobe) == (1, 16)
+    one_probe, all_probes = (FaissIndex.build(f"IVF16,Flat(nprobe={n})", items) for n in (1, 16))
+    assert (one_probe.faiss_index.nprobe, all_probes.faiss_index.nprobe) == (1, 16)
     assert FaissIndex.build("HNSW8( efSearch = 77 )", items).faiss_index.hnsw.efSearch == 77
     exact = FaissIndex.build("Flat", items).top_k(items[:20], 10)
-    assert {q: set(r) for q, r in all_.top_k(items[:20], 10).to_dict().items()} == {q: set(exact[q]) for q in exact}
+    assert {q: set(r) for q, r in all_probes.top_k(items[:20], 10).to_dict().items()} == {
+        q: set(exact[q]) for q in exact
+    }
 
 
 def test_the_spec_of_an_index_builds_the_same_index():
@@ -134,20 +136,20 @@ def test_the_answer_does_not_depend_on_how_queries_are_batched(size, monkeypatch
 
 def test_the_thresholds_of_faiss_are_set_during_a_search_and_restored_after(monkeypatch):
     before = {name: getattr(faiss.cvar, name) for name in faiss_index._TUNED}
-    seen = []
+    values = []
     index = FaissIndex.build("Flat", vectors(10))
 
     class Spy:
         d, ntotal = index.faiss_index.d, index.faiss_index.ntotal
 
         def search(self, block, k):
-            seen.append({name: getattr(faiss.cvar, name) for name in faiss_index._TUNED})
+            values.append({name: getattr(faiss.cvar, name) for name in faiss_index._TUNED})
             raise RuntimeError("Error in void f() at /x/f.cpp:1: something")
 
     index.faiss_index = Spy()
     with pytest.raises(InputError, match=r"faiss cannot build or search Flat \(something\)"):
         index.top_k(vectors(2), 1)
-    assert seen == [faiss_index._TUNED]
+    assert values == [faiss_index._TUNED]
     assert {name: getattr(faiss.cvar, name) for name in before} == before
 
 
@@ -155,9 +157,9 @@ def test_an_index_moves_to_the_gpus_where_faiss_sees_some(monkeypatch):
     index = FaissIndex.build("IVF4,Flat(nprobe=3)", vectors(100))
     monkeypatch.setattr(faiss, "get_num_gpus", lambda: 1, raising=False)
     monkeypatch.setattr(faiss, "index_cpu_to_all_gpus", faiss.clone_index, raising=False)
-    moved = index.on_gpu()
-    assert moved.faiss_index is not index.faiss_index
-    assert moved.top_k(vectors(5, seed=1), 3) == index.top_k(vectors(5, seed=1), 3)
+    gpu_index = index.on_gpu()
+    assert gpu_index.faiss_index is not index.faiss_index
+    assert gpu_index.top_k(vectors(5, seed=1), 3) == index.top_k(vectors(5, seed=1), 3)
     monkeypatch.setattr(faiss, "get_num_gpus", lambda: 0)
     with pytest.raises(InputError, match="sees no GPU"):
         index.on_gpu()

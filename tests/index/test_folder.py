@@ -1,4 +1,4 @@
-"""The index folder: what was written comes back, and nothing damaged, foreign or half-written is ever used."""
+"""The index folder: a saved index loads equal, and damaged, foreign or incomplete files are refused."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ SPECS = ["exact", "faiss:Flat", "faiss:HNSW8(efSearch=40)", "faiss:IVF4,PQ4x4(np
 
 
 class Fake:
-    """An encoder that nobody asks for vectors."""
+    """An encoder that must not be called for vectors."""
 
     def __init__(self, identity="fake 1.0"):
         self.identity = identity
@@ -48,7 +48,7 @@ def written(tmp_path, vectors):
 
 
 def file_of(path, name):
-    """The path of a file of an index."""
+    """Return the path of a file of an index."""
     return path / Manifest.load(path).folder / name
 
 
@@ -125,8 +125,8 @@ def test_a_changed_byte_anywhere_is_noticed(written, verify):
     rng = np.random.default_rng(1)
     for path in [path for path in written.rglob("*") if path.is_file()]:
         good = path.read_bytes()
-        for at in rng.integers(0, len(good), 12):
-            path.write_bytes(good[:at] + bytes([good[at] ^ int(rng.integers(1, 256))]) + good[at + 1 :])
+        for offset in rng.integers(0, len(good), 12):
+            path.write_bytes(good[:offset] + bytes([good[offset] ^ int(rng.integers(1, 256))]) + good[offset + 1 :])
             with pytest.raises(InputError):
                 open_index(written, verify=verify)
         path.write_bytes(good)
@@ -140,7 +140,7 @@ def test_of_a_large_file_the_first_the_last_and_blocks_between_are_checked(tmp_p
     path = file_of(tmp_path / "ix", "vectors.npy")
     good = path.read_bytes()
     blocks = len(good) // 64
-    noticed = []
+    refused_blocks = []
     for block in range(blocks):
         path.write_bytes(good[: block * 64] + bytes([good[block * 64] ^ 1]) + good[block * 64 + 1 :])
         with pytest.raises(InputError, match="its checksum is wrong"):
@@ -149,9 +149,9 @@ def test_of_a_large_file_the_first_the_last_and_blocks_between_are_checked(tmp_p
             open_index(tmp_path / "ix")
         except InputError as error:
             if "its checksum is wrong" in str(error):
-                noticed.append(block)
-    assert len(noticed) == 8
-    assert (noticed[0], noticed[-1]) == (0, blocks - 1)
+                refused_blocks.append(block)
+    assert len(refused_blocks) == 8
+    assert (refused_blocks[0], refused_blocks[-1]) == (0, blocks - 1)
 
 
 def change(path, **entries):
@@ -185,7 +185,7 @@ def test_a_damaged_folder_is_refused_with_place_and_remedy(written, case):
 
 
 def replace_file(path, name, data):
-    """Another content of a file, with the checksums that belong to it."""
+    """Replace the content of a file, and update its checksums."""
     file_of(path, name).write_bytes(data)
     files = {**Manifest.load(path).files, name: folder_checks.stamp(file_of(path, name))}
     change(path, files=files)

@@ -11,13 +11,13 @@ from goldrank.index.multivector import MultiVectors, max_sim, multivector_scores
 
 
 def documents(seed, count, dimension=5):
-    """Documents of 0 to 3 sections of 0 to 4 sentences each; some are empty."""
+    """Return documents of 0 to 3 sections of 0 to 4 sentences each; some are empty."""
     rng = np.random.default_rng(seed)
     return [[rng.normal(size=(rng.integers(5), dimension)) for _ in range(rng.integers(4))] for _ in range(count)]
 
 
 def undivided(matrices, ids=None):
-    """Documents of one section each."""
+    """Return documents of one section each."""
     return MultiVectors.nested([[matrix] for matrix in matrices], ids)
 
 
@@ -39,8 +39,8 @@ def loop_sdr(source, target):
         return -np.inf
     of_sections = []
     for s in source:
-        alike = [np.mean([max(float(a @ b) for b in t) for a in s]) for t in target]
-        of_sections.append(max(alike))
+        similarities = [np.mean([max(float(a @ b) for b in t) for a in s]) for t in target]
+        of_sections.append(max(similarities))
     return np.mean(of_sections)
 
 

@@ -1,4 +1,4 @@
-"""Replacing an index: a kill at any step leaves the old index or the new one, and what it left is swept later."""
+"""Replacing an index: a kill at any step leaves the old or the new index, and leftover files are removed later."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ def build(path, version, **options):
 
 
 def version_of(path):
-    """Which of the two versions the index holds, in all of its files."""
+    """Return the version of the index, and check that all of its files have that version."""
     opened = open_index(path, verify=True)
     (text,) = set(opened.texts.values())
     version = int(text.split()[1])
@@ -33,7 +33,7 @@ def version_of(path):
 
 
 def killed_at(path, number):
-    """Build version 2 in a process that ends at its n-th change to the file system; whether it came that far."""
+    """Build version 2 in a process that exits at its n-th file system change; return True if it made so many."""
 
     def work():
         left = [number]
@@ -61,7 +61,7 @@ def killed_at(path, number):
 @pytest.mark.slow
 @pytest.mark.parametrize("there", [True, False])
 def test_a_kill_at_any_step_leaves_the_old_index_or_the_new_one(tmp_path, there):
-    seen, number = [], 1
+    versions, number = [], 1
     while True:
         path = tmp_path / f"ix{number}"
         if there:
@@ -69,19 +69,19 @@ def test_a_kill_at_any_step_leaves_the_old_index_or_the_new_one(tmp_path, there)
         if not killed_at(path, number):
             break
         if there or (path / "manifest.json").exists():
-            seen.append(version_of(path))
+            versions.append(version_of(path))
         else:
             with pytest.raises(InputError, match=r"there is no index here|there is no such folder"):
                 open_index(path)
-            seen.append(0)
+            versions.append(0)
         build(path, 3)
         assert version_of(path) == 3
         number += 1
     assert version_of(path) == 2
-    assert len(seen) > 8
-    # The change is one step, after which there is no way back; a new index has nothing to tidy up after it.
-    assert seen == sorted(seen)
-    assert set(seen) == ({1, 2} if there else {0})
+    assert len(versions) > 8
+    # Indexes switch to the new version in one step and never switch back; a new index has no files to remove after it.
+    assert versions == sorted(versions)
+    assert set(versions) == ({1, 2} if there else {0})
 
 
 def test_what_a_killed_build_left_is_swept_when_it_is_old(tmp_path):
@@ -92,7 +92,7 @@ def test_what_a_killed_build_left_is_swept_when_it_is_old(tmp_path):
     left = {entry.name for entry in path.iterdir()} - {"manifest.json", Manifest.load(path).folder}
     assert left
     build(path, 3)
-    # A live process may still write them.
+    # A running process could still write these files.
     assert left <= {entry.name for entry in path.iterdir()}
     for entry in [path / name for name in left]:
         for file in (entry, *entry.glob("*")):

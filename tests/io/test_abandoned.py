@@ -1,4 +1,4 @@
-"""Temporary files in the cache that killed processes left: removed when they are old, and nothing else ever."""
+"""Temporary files of killed processes are removed from the cache when they are old, and no other files are."""
 
 import os
 import time
@@ -11,10 +11,10 @@ OLD = time.time() - 2 * ABANDONED_SECONDS
 
 def test_only_old_temporary_files_and_folders_are_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
-    gone = [".words.npy.0123456789ab.tmp", "embeddings/a/.manifest.json.0123456789ab.tmp"]
+    removed = [".words.npy.0123456789ab.tmp", "embeddings/a/.manifest.json.0123456789ab.tmp"]
     folder = "collections/.scifact.0123456789ab.tmp"
-    stay = ["downloads/data.zip.part", "partial/3f2a.jsonl", "words/my.tmp", ".hidden.tmp", f"{folder}/deep/file"]
-    for name in [*gone, *stay, "collections/.half.0123456789ab.tmp/corpus.jsonl"]:
+    expected = ["downloads/data.zip.part", "partial/3f2a.jsonl", "words/my.tmp", ".hidden.tmp", f"{folder}/deep/file"]
+    for name in [*removed, *expected, "collections/.half.0123456789ab.tmp/corpus.jsonl"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     (tmp_path / "words" / ".new.0123456789ab.tmp").write_text("being written")
@@ -24,8 +24,8 @@ def test_only_old_temporary_files_and_folders_are_removed(tmp_path, monkeypatch)
     # A folder in which a file was just written is in use.
     os.utime(tmp_path / folder / "deep" / "file")
     remove_abandoned()
-    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert left == {*stay, "words/.new.0123456789ab.tmp"}
+    remaining = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert remaining == {*expected, "words/.new.0123456789ab.tmp"}
     assert not (tmp_path / "collections" / ".half.0123456789ab.tmp").exists()
 
 

@@ -1,4 +1,4 @@
-"""No bytes whatever make a reader fail in any other way than by a GoldrankError; tests/fuzz drives the commands."""
+"""Readers raise no error but GoldrankError for any bytes; tests/fuzz does the same for the commands."""
 
 import bz2
 import gzip
@@ -98,18 +98,18 @@ def test_lines_of_known_words(separator: str) -> None:
 def mutations(draw: st.DrawFn) -> bytes:
     data = bytearray(draw(st.sampled_from(VALID)))
     for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, len(data)))
+        position = draw(st.integers(0, len(data)))
         action = draw(st.sampled_from(["cut", "insert", "change", "repeat", "delete"]))
         if action == "cut":
-            del data[at:]
+            del data[position:]
         elif action == "insert":
-            data[at:at] = draw(st.binary(min_size=1, max_size=4))
-        elif action == "change" and at < len(data):
-            data[at] = draw(st.integers(0, 255))
+            data[position:position] = draw(st.binary(min_size=1, max_size=4))
+        elif action == "change" and position < len(data):
+            data[position] = draw(st.integers(0, 255))
         elif action == "repeat":
-            data[at:at] = data[at : at + draw(st.integers(1, 40))]
+            data[position:position] = data[position : position + draw(st.integers(1, 40))]
         elif action == "delete":
-            del data[at : at + draw(st.integers(1, 10))]
+            del data[position : position + draw(st.integers(1, 10))]
     return bytes(data)
 
 

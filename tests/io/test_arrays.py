@@ -1,4 +1,4 @@
-"""Damaged NumPy files are one sentence, whatever numpy raises for them, and small archives do not fill the memory."""
+"""Damaged NumPy files are reported in one sentence, and small archives cannot fill the memory."""
 
 import io
 import zipfile
@@ -37,8 +37,8 @@ def test_whole_files_are_read(tmp_path):
 def test_every_cut_and_every_changed_byte_is_a_sentence_or_an_array(tmp_path, step):
     for data, load in ((npy(ROWS), load_array), (archive(ids=np.array(["a"]), vectors=ROWS), load_arrays)):
         path = tmp_path / "file"
-        at = step * len(data) // 1000
-        for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :], data[:at] + data[at + 1 :]):
+        i = step * len(data) // 1000
+        for damaged in (data[:i], data[:i] + bytes([data[i] ^ 0xFF]) + data[i + 1 :], data[:i] + data[i + 1 :]):
             path.write_bytes(damaged)
             message = ""
             try:

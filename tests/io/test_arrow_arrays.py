@@ -1,4 +1,4 @@
-"""Strings and numbers come back from Arrow arrays as they were, also from slices, and pyarrow reads them alike."""
+"""Strings and numbers read from Arrow arrays and their slices equal those that pyarrow reads."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ def parquet_bytes(**columns: list[object]) -> bytes:
     return out.getvalue()
 
 
-def flipped(data: bytes, at: int) -> bytes:
-    return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
+def flipped(data: bytes, position: int) -> bytes:
+    return data[:position] + bytes([data[position] ^ 0xFF]) + data[position + 1 :]
 
 
-# name, kind, content, what must stand at the start after the file's name, parts of the rest
+# name, kind, content, start of the message after the file's name, parts of the rest
 CASES: list[tuple[str, TableKind, bytes, str, list[str]]] = [
     ("truncated gzip", "run", gzip.compress(RUN)[:-20], ": ", ["gzip", "truncated", "again"]),
     ("gzip with a wrong checksum", "run", flipped(gzip.compress(RUN), -8), ": ", ["gzip", "corrupt"]),

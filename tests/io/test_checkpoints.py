@@ -43,11 +43,11 @@ def test_ids_that_are_no_characters_come_back(tmp_path):
 
 
 def test_another_digest_is_another_checkpoint_and_removing_one_leaves_the_other(tmp_path):
-    one, other = Checkpoint("one", tmp_path), Checkpoint("other", tmp_path)
-    one.add({"q": {"a": 1.0}})
+    checkpoint, other = Checkpoint("one", tmp_path), Checkpoint("other", tmp_path)
+    checkpoint.add({"q": {"a": 1.0}})
     other.add({"q": {"b": 2.0}})
-    one.remove()
-    assert one.done() == {}
+    checkpoint.remove()
+    assert checkpoint.done() == {}
     assert Checkpoint("other", tmp_path).done() == {"q": {"b": 2.0}}
     other.remove()
     other.remove()
@@ -124,20 +124,20 @@ def worker(folder, start, step, size):
 
 @pytest.mark.slow
 def test_what_was_added_before_a_kill_is_there_whenever_the_kill_comes(tmp_path):
-    checkpoint, said = Checkpoint("a", tmp_path), []
+    checkpoint, numbers = Checkpoint("a", tmp_path), []
     for added in (0, 3, 1, 2, 5, 4):
         process = worker(tmp_path, len(checkpoint.done()), 1, 3000)
         assert process.stdout.readline() == "ready\n"
-        said += [int(process.stdout.readline()) for _ in range(added)]
+        numbers += [int(process.stdout.readline()) for _ in range(added)]
         process.send_signal(signal.SIGKILL)
-        said += [int(line) for line in process.stdout.read().split()]
+        numbers += [int(line) for line in process.stdout.read().split()]
         process.wait()
         process.stdout.close()
-        done = checkpoint.done()
-        assert {f"q{at}" for at in said} <= set(done)
-        for query, ranking in done.items():
+        rankings = checkpoint.done()
+        assert {f"q{number}" for number in numbers} <= set(rankings)
+        for query, ranking in rankings.items():
             assert ranking == {f"d{i}": int(query[1:]) + i / 7 for i in range(3000)}
-    assert len(said) >= 15
+    assert len(numbers) >= 15
 
 
 @pytest.mark.slow
@@ -145,16 +145,16 @@ def test_two_processes_and_a_third_that_is_killed_do_not_harm_each_other(tmp_pat
     processes = [worker(tmp_path, start, 3, 400) for start in range(3)]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
-    said = [int(process.stdout.readline()) for process in processes for _ in range(4)]
+    numbers = [int(process.stdout.readline()) for process in processes for _ in range(4)]
     os.kill(processes[2].pid, signal.SIGKILL)
-    said += [int(process.stdout.readline()) for process in processes[:2] for _ in range(4)]
+    numbers += [int(process.stdout.readline()) for process in processes[:2] for _ in range(4)]
     for process in processes:
         process.kill()
-        said += [int(line) for line in process.stdout.read().split()]
+        numbers += [int(line) for line in process.stdout.read().split()]
         process.wait()
         process.stdout.close()
-    done = Checkpoint("a", tmp_path).done()
-    assert {f"q{at}" for at in said} <= set(done)
+    rankings = Checkpoint("a", tmp_path).done()
+    assert {f"q{number}" for number in numbers} <= set(rankings)
     lines = (tmp_path / "a.jsonl").read_bytes().split(b"\n")[:-1]
     assert all(json.loads(line.partition(b" ")[2]) for line in lines)
 

@@ -1,4 +1,4 @@
-"""Every reader of tables says what it took each column for, and which columns it ignored."""
+"""Every reader of tables reports how it read each column, and which columns it ignored."""
 
 import json
 

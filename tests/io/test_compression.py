@@ -1,4 +1,4 @@
-"""All streams of an archive are unpacked and each of them whole; no archive, pipe or device fills the memory."""
+"""All streams of an archive are decompressed completely; no archive, pipe or device fills the memory."""
 
 import bz2
 import gzip
@@ -25,12 +25,12 @@ FIRST = b"".join(b"q1 Q0 d%d 1 %d t\n" % (row, -row) for row in range(3000))
 SECOND = b"".join(b"q2 Q0 d%d 1 %d t\n" % (row, -row) for row in range(3000))
 
 
-def flipped(data: bytes, at: int) -> bytes:
-    return data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]
+def flipped(data: bytes, position: int) -> bytes:
+    return data[:position] + bytes([data[position] ^ 0x55]) + data[position + 1 :]
 
 
 def ways(path):
-    """Every way by which the content of an archive is read."""
+    """Yield functions that read the content of an archive, one for each implementation."""
     yield lambda: read_bytes(path)
     yield lambda: b"".join(streams.pieces(path))
 
@@ -39,7 +39,7 @@ def ways(path):
 @pytest.mark.parametrize("size", [1, 2, 7, 1 << 20])
 def test_several_streams_are_one_file_however_they_are_cut(compression, size):
     packed = PACK[compression](FIRST) + PACK[compression](SECOND) + PACK[compression](b"")
-    pieces = (packed[at : at + size] for at in range(0, len(packed), size))
+    pieces = (packed[start : start + size] for start in range(0, len(packed), size))
     content = b"".join(decompressed(pieces, compression, "x", packed=len(packed)))
     assert content == FIRST + SECOND
 
@@ -61,7 +61,7 @@ def test_several_streams_are_one_file_however_they_are_cut(compression, size):
     ids=["cut", "half", "head", "magic", "middle", "checksum", "rest", "padding and rest", "last byte"],
 )
 def test_what_is_damaged_behind_the_first_stream_is_refused(tmp_path, compression, damage):
-    # The checksum of a Zstandard frame is left out unless it is asked for.
+    # Zstandard frames have no checksum unless it is requested.
     zstd = zstandard.ZstdCompressor(write_checksum=True).compress
     path = tmp_path / "run"
     path.write_bytes(damage(zstd if compression == "Zstandard" else PACK[compression]))
@@ -123,10 +123,10 @@ def test_a_bomb_takes_no_more_memory_than_the_limit(tmp_path):
         "except InputError as error: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     environment = {**os.environ, "GOLDRANK_MAX_BYTES": str(64 << 20)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, text=True, env=environment, check=True
     )
-    assert int(done.stdout) < (64 << 20 >> 10) * 2
+    assert int(process.stdout) < (64 << 20 >> 10) * 2
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")

@@ -1,4 +1,4 @@
-"""Downloads against a real server on this machine that stalls, breaks off, lies, ignores ranges and is busy."""
+"""Downloads from a local server that stalls, breaks off, sends wrong bytes, ignores ranges or is busy."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ MD5 = hashlib.md5(CONTENT, usedforsecurity=False).hexdigest()
 
 
 class FileServer(HttpServer):
-    """Serves one file with ranges; each of ``answers`` changes how one request is answered."""
+    """A server of one file with ranges; each of ``answers`` changes the answer to one request."""
 
     def __init__(self):
         super().__init__(self._send)
@@ -24,24 +24,24 @@ class FileServer(HttpServer):
         self.url += "/wines.txt"
 
     def _send(self, request):
-        how = self.answers.pop(0) if self.answers else {}
-        if status := how.get("status"):
+        answer = self.answers.pop(0) if self.answers else {}
+        if status := answer.get("status"):
             return Reply(status=status)
-        body, tag = how.get("body", self.body), how.get("tag", '"one"')
+        body, tag = answer.get("body", self.body), answer.get("tag", '"one"')
         start = 0
-        if (wanted := request.headers["Range"]) and how.get("ranges", True) and request.headers["If-Range"] == tag:
+        if (wanted := request.headers["Range"]) and answer.get("ranges", True) and request.headers["If-Range"] == tag:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
         headers = {
-            "Content-Length": str(len(body) - start) if how.get("length", True) else None,
+            "Content-Length": str(len(body) - start) if answer.get("length", True) else None,
             "Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}" if start else None,
             "ETag": tag,
         }
-        sent = body[start : how.get("until", len(body))]
-        return Reply(sent, 206 if start else 200, headers, how.get("hold", False))
+        sent = body[start : answer.get("until", len(body))]
+        return Reply(sent, 206 if start else 200, headers, answer.get("hold", False))
 
     @property
     def asked(self):
-        """The ranges asked for, None for the whole file."""
+        """The requested ranges; None is the whole file."""
         return [request.headers["Range"] for request in self.requests]
 
 
@@ -54,8 +54,8 @@ def server(tmp_path, monkeypatch):
 
 
 def get(server, **options):
-    given = {"name": "wines.txt", "sha256": SHA256, "pause": 0.01, "timeout": 5, **options}
-    return fetch(server.url, **given)
+    arguments = {"name": "wines.txt", "sha256": SHA256, "pause": 0.01, "timeout": 5, **options}
+    return fetch(server.url, **arguments)
 
 
 def left_behind(path):
@@ -123,8 +123,8 @@ def test_a_part_that_is_whole_already_is_only_checked(server, tmp_path):
     folder = tmp_path / "cache" / "downloads"
     folder.mkdir(parents=True)
     (folder / "wines.txt.part").write_bytes(CONTENT)
-    about = {"url": server.url, "checksum": SHA256, "mark": '"one"'}
-    (folder / "wines.txt.part.json").write_text(json.dumps(about))
+    metadata = {"url": server.url, "checksum": SHA256, "mark": '"one"'}
+    (folder / "wines.txt.part.json").write_text(json.dumps(metadata))
     assert get(server).read_bytes() == CONTENT
     assert server.asked == [f"bytes={len(CONTENT) - 1}-"]
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and the same content always gives the same bytes."""
+"""Files are written completely or not at all, and the same content always gives the same bytes."""
 
 import io
 import os

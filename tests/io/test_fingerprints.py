@@ -1,4 +1,4 @@
-"""Nothing stale: whatever can be seen to change a result changes the identity, and nothing else does."""
+"""The identity of a result changes with every input that can change the result, and with nothing else."""
 
 import importlib
 import json
@@ -73,7 +73,7 @@ def test_the_matrix_beside_a_parquet_file_of_words_counts(tmp_path):
 
 @pytest.fixture
 def large(tmp_path, monkeypatch):
-    """A file above the size from which digests are remembered, changed long enough ago."""
+    """A file large enough and old enough that its digest is cached."""
     monkeypatch.setattr(fingerprints, "_ALWAYS_READ", 10)
     monkeypatch.setattr(fingerprints, "_SETTLED_SECONDS", 0.0)
     file = tmp_path / "large.bin"
@@ -240,10 +240,10 @@ def test_what_is_not_imported_and_where_the_project_lies_is_no_part_of_it(projec
     }  # fmt: skip
     shutil.copytree(project, tmp_path / "elsewhere")
     code = "from goldrank.encoders import load; print(load('python:entry:encode').identity)"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "elsewhere", capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == before
+    assert process.stdout.strip() == before
 
 
 def test_a_module_of_a_namespace_package_is_seen(project):
@@ -295,11 +295,11 @@ def test_a_changed_helper_changes_the_numbers_of_a_run(project, tmp_path):
     command += ["--store", str(tmp_path / "store"), "--format", "json"]
 
     def mrr():
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)["tasks"][0]["runs"][0]["scores"]["mrr"]["mean"]
+        process = subprocess.run(command, capture_output=True, text=True, check=True)
+        return json.loads(process.stdout)["tasks"][0]["runs"][0]["scores"]["mrr"]["mean"]
 
     assert mrr() == 1.0
-    # Of another size: Python takes compiled code of the same second and size for current.
+    # The size changes as well, because Python reuses compiled code of a source with the same second and size.
     (project / "helper.py").write_text("NAME = 'd2'  # changed\n")
     assert mrr() == 0.0
     assert Path(tmp_path / "store").is_dir()

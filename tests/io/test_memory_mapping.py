@@ -1,4 +1,4 @@
-"""Large plain files are mapped instead of read: the same answers, and no surprise when the file changes."""
+"""Memory-mapped files give the same results as files that are read, and changes during reading are detected."""
 
 import gzip
 import os
@@ -132,10 +132,10 @@ def test_any_number_of_threads_reports_the_first_fault(path, monkeypatch, thread
     [
         (b"q2 \x00 d1 1 1 t\n", "NUL byte at offset"),
         (b"q2 Q0 d\xff 1 1 t\n", "not valid UTF-8 .byte 0xff at offset"),
-        # Not split by the index of white space: a line longer than a part of it, and one with two blanks.
+        # The index of white space cannot split a line longer than one part of it, nor a line with two blanks.
         (b"q2 Q0 " + b"d" * 5000 + b"\xff 1 1 t\n", "not valid UTF-8"),
         (b"q2  Q0 d\xff 1 1 t\n", "not valid UTF-8"),
-        # Beside a fault, which is not the cause.
+        # A line with a NUL byte and another fault, which is not reported.
         (b"q2 \x00 d1 1 t\n", "NUL byte at offset"),
         ("q2 Q0 dé 1 x t\n".encode(), "large.run:10001: the score 'x' is not a number"),
     ],
@@ -144,7 +144,7 @@ def test_any_number_of_threads_reports_the_first_fault(path, monkeypatch, thread
 @pytest.mark.parametrize("last", [b"", b"q3 Q0 d1 1 9 t\n" * 1000], ids=["at the end", "inside"])
 def test_text_behind_the_first_lines_is_checked_while_it_is_counted(path, monkeypatch, threads, line, message, last):
     monkeypatch.setattr("goldrank.hits._BYTES_PER_THREAD", 1 << 14)
-    first = b"".join(b"q%d Q0 d1 1 9 t\n" % (100 + at) for at in range(10_000))
+    first = b"".join(b"q%d Q0 d1 1 9 t\n" % (100 + number) for number in range(10_000))
     run = read(path, first + line + last, threads=threads)
     with pytest.raises(gr.InputError, match=message):
         gr.score(GOLD, run, "mrr")
@@ -192,11 +192,11 @@ def test_a_file_truncated_while_it_is_read_is_refused_and_kills_nobody(tmp_path,
     path = tmp_path / "large.run"
     path.write_bytes(b"".join(b"q1 Q0 d%d 1 %d t\n" % (row, -row) for row in range(1_200_000)))
     assert path.stat().st_size > files._MAP_FROM
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", TRUNCATING, path, reading], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done
-    assert done.stdout == f"{path}: the file was changed after it was opened; read it again\n"
+    assert process.returncode == 0, process
+    assert process.stdout == f"{path}: the file was changed after it was opened; read it again\n"
 
 
 @needs_guard
@@ -209,12 +209,12 @@ def test_a_truncated_map_that_nothing_watches_ends_the_process_with_a_sentence(t
         + ("guard.set_message('goldrank: a file was truncated\\n')\n" if said else "")
         + "rows = np.load(sys.argv[1], mmap_mode='r'); os.truncate(sys.argv[1], 4096); print(rows.sum())"
     )
-    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
-    assert done.stdout == ""
+    process = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
+    assert process.stdout == ""
     if said:
-        assert (done.returncode, done.stderr) == (1, "goldrank: a file was truncated\n")
+        assert (process.returncode, process.stderr) == (1, "goldrank: a file was truncated\n")
     else:
-        assert done.returncode == -signal.SIGBUS
+        assert process.returncode == -signal.SIGBUS
 
 
 @needs_guard

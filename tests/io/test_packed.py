@@ -1,4 +1,4 @@
-"""A run that is packed equals the run that is read row by row; what is unusual or faulty is never packed."""
+"""A packed run equals the run that is read row by row, and unusual or faulty runs are never packed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ fallback, compiled, _ = implementations("hit_counting")
 
 
 def contents(file: RowsFile, pack: bool):
-    """Everything that reading a file returns, with the bits of its numbers; None if it is refused or not packed."""
+    """Return all values read from a file, with numbers as bytes; None if the file is refused or not packed."""
     if pack:
         packed = file.pack()
         if packed is None:
@@ -173,8 +173,8 @@ def test_parquet_that_is_unusual_or_faulty_is_left_to_the_parser():
     ):
         assert not agrees(parquet(**{"query": queries, "item": items, "score": scores, **changed}), "parquet")
     damaged = parquet(query=queries, item=items, score=scores)
-    for at in range(4, len(damaged), 7):
-        agrees(damaged[:at] + b"\x00\xff" + damaged[at + 2 :], "parquet")
+    for position in range(4, len(damaged), 7):
+        agrees(damaged[:position] + b"\x00\xff" + damaged[position + 2 :], "parquet")
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Lists and arrays without query ids: what they mean, and what is refused because it could mean something else."""
+"""Lists and arrays without query ids: their meaning, and the ambiguous ones that are refused."""
 
 from collections import namedtuple
 
@@ -40,21 +40,23 @@ def test_torch_tensors_are_arrays():
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["faiss", "hnswlib"])
 def test_scores_and_labels_of_a_search_are_a_run(swapped):
-    found = (LABELS, SCORES) if swapped else (SCORES, LABELS)
-    single = {query: {item: np.float32(score) for item, score in row.items()} for query, row in as_dict(found).items()}
+    search_result = (LABELS, SCORES) if swapped else (SCORES, LABELS)
+    single = {
+        query: {item: np.float32(score) for item, score in row.items()} for query, row in as_dict(search_result).items()
+    }
     assert single == {
         "0": {"9": np.float32(0.9), "7": np.float32(0.5), "2": np.float32(0.2)},
         "1": {"3": np.float32(0.8), "1": np.float32(0.1)},
     }
-    assert gr.score([[9], [1]], found, "mrr")["mrr"].mean == 0.75
+    assert gr.score([[9], [1]], search_result, "mrr")["mrr"].mean == 0.75
 
 
 def test_distances_of_a_search_are_never_taken_for_similarities_even_of_one_query():
-    found = -SCORES[:1], LABELS[:1]
+    search_result = -SCORES[:1], LABELS[:1]
     with pytest.raises(gr.InputError, match=r"in 1 of 1 queries the rank column puts lower scores first; .*distance"):
-        gr.score([[7]], found, "mrr")
-    assert gr.score([[7]], found, "mrr", scores="distance")["mrr"].mean == 0.5
-    assert gr.score([[7]], found, "mrr", scores="ignore")["mrr"].mean == 0.5
+        gr.score([[7]], search_result, "mrr")
+    assert gr.score([[7]], search_result, "mrr", scores="distance")["mrr"].mean == 0.5
+    assert gr.score([[7]], search_result, "mrr", scores="ignore")["mrr"].mean == 0.5
 
 
 def test_a_real_search_of_faiss_goes_straight_into_score():
@@ -72,7 +74,7 @@ def test_tuples_of_three_are_rows_and_lists_of_three_are_what_their_cells_or_the
     assert as_dict(rows, "gold") == as_dict(list(map(list, rows)), "gold") == {"7": {"9": 1.0, "4": 0.0}}
     assert as_dict([(7, 9, 1)], "gold") == {"7": {"9": 1.0}}
     assert as_dict([["a", "b", "c"]], "gold") == {"0": {"a": 1.0, "b": 1.0, "c": 1.0}}
-    # Beside a run of rows whole numbers are rows, beside lists they are lists.
+    # Gold of integers is read as (query, item, value) rows if the run has such rows, and as lists if it has lists.
     assert gr.score([[7, 9, 1], [7, 4, 1]], [[7, 4, 0.5], [7, 9, 0.25]], "mrr").counts.queries == 1
     assert gr.score([[7, 9, 1], [7, 4, 1]], [[4], [7]], "mrr").counts.queries == 2
     assert gr.score(gr.Gold([[9], [4]]), [[7, 9, 1], [7, 4, 1]], "mrr")["mrr"].mean == 0.5

@@ -237,8 +237,8 @@ def test_importing_io_loads_no_reader() -> None:
         "goldrank.io.formats.json_files",
     }
     code = f"import sys, goldrank.io; print(*{heavy} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []
 
 
 def test_values_are_doubles_and_starts_integers(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files are read and written alike wherever they lie, whole or not at all; errors name the place and the machine."""
+"""Local and remote files are read and written alike, completely or not at all, and errors name place and machine."""
 
 import os
 import socket
@@ -66,7 +66,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(folder):
     system, path = file_system(folder)
     from pyarrow.fs import FileSelector
 
-    assert [found.base_name for found in system.get_file_info(FileSelector(path, recursive=True))] == ["kept.bin"]
+    assert [file.base_name for file in system.get_file_info(FileSelector(path, recursive=True))] == ["kept.bin"]
 
 
 def test_files_are_listed_in_order_by_their_endings_without_hidden_and_nested_ones(folder):

@@ -1,4 +1,4 @@
-"""What is written reads back the same, in every format and compression, or is refused beforehand."""
+"""Columns read back as they were written, in every format and compression, or are refused before writing."""
 
 import tempfile
 from pathlib import Path
@@ -22,7 +22,7 @@ ANY_IDS = st.text(
 )
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 GRADES = st.one_of(st.integers(-3, 5).map(float), SCORES)
-PLAIN_FORMATS = [name for name in FORMATS if name != "diversity"]  # that one is for gold with subtopics
+PLAIN_FORMATS = [name for name in FORMATS if name != "diversity"]  # diversity is for gold with subtopics
 
 
 def tables(ids: st.SearchStrategy[str], values: st.SearchStrategy[float]) -> st.SearchStrategy[Columns]:
@@ -36,13 +36,13 @@ def _columns(rankings: dict[str, dict[str, float]]) -> Columns:
     return Columns(list(rankings), starts, [i for r in rankings.values() for i in r], np.array(values), "made here")
 
 
-def assert_same(found: Columns, expected: Columns) -> None:
-    assert found.queries == expected.queries
-    assert found.starts.tolist() == expected.starts.tolist()
-    assert found.items == expected.items
-    assert found.starts.dtype == np.int64
-    assert found.values.dtype == np.float64
-    assert found.values.tolist() == expected.values.tolist()
+def assert_same(actual: Columns, expected: Columns) -> None:
+    assert actual.queries == expected.queries
+    assert actual.starts.tolist() == expected.starts.tolist()
+    assert actual.items == expected.items
+    assert actual.starts.dtype == np.int64
+    assert actual.values.dtype == np.float64
+    assert actual.values.tolist() == expected.values.tolist()
 
 
 @pytest.mark.parametrize("format", PLAIN_FORMATS)
@@ -57,9 +57,9 @@ def test_any_ids_come_back_or_are_refused(format: str, columns: Columns) -> None
             assert format not in ("json", "jsonl", "parquet")
             assert list(Path(folder).iterdir()) == []
             return
-        found = read(path, "run", format)
-        assert_same(found, columns)
-        assert found.values.tobytes() == columns.values.tobytes()
+        actual = read(path, "run", format)
+        assert_same(actual, columns)
+        assert actual.values.tobytes() == columns.values.tobytes()
 
 
 @pytest.mark.parametrize("kind", ["gold", "run"])

@@ -77,7 +77,7 @@ def tuples() -> object:
 
 
 class ScoredDoc(NamedTuple):
-    """As ir_measures and ir_datasets have it, with a part that is not looked at."""
+    """The named tuple of ir_measures and ir_datasets, with a field that is ignored."""
 
     query_id: str
     doc_id: str
@@ -129,7 +129,7 @@ def test_every_kind_of_object_gives_the_same_columns(make: Callable[[], object])
 @pytest.mark.slow
 def test_the_objects_of_ranx_are_read_as_gold_and_run() -> None:
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
-    # It sorts the queries.
+    # ranx sorts the queries.
     run = columns_from(ranx.Run({"q1": {"a": 1.0}, "q2": {"b": 0.5, "a": 0.25}}), "run")
     assert (run.queries, run.items, run.values.tolist()) == (["q1", "q2"], ["a", "b", "a"], [1.0, 0.5, 0.25])
     gold = columns_from(ranx.Qrels({"q1": {"a": 2}}), "gold")

@@ -43,7 +43,7 @@ def label_all(project, *, judge="ann", queries=QUERIES, grade=true_grade):
 
 
 class ChatServer(HttpServer):
-    """Answers with what ``say`` makes of a prompt, and states tokens unless ``usage`` is None."""
+    """A server that answers a prompt with the result of ``say``, and states tokens unless ``usage`` is None."""
 
     def __init__(self):
         super().__init__(self._complete)

@@ -1,4 +1,4 @@
-"""A judging project with a known truth: systems of different skill, people who judge, and model judges."""
+"""A judging project with known grades: systems of different skill, human judges and model judges."""
 
 from dataclasses import asdict
 
@@ -16,7 +16,7 @@ ITEMS = 20
 
 
 def truth(queries=30, seed=0):
-    """The grade of each item of each query."""
+    """Return the true grade of each item of each query."""
     rng = np.random.default_rng(seed)
     return {
         f"q{q}": {f"q{q}d{i}": int(x > 0.8) + int(x > 1.5) for i, x in enumerate(rng.normal(0, 1, ITEMS))}
@@ -50,17 +50,17 @@ def create(folder, grades, *, runs=None, depth=5, plan=None, sample="queries", b
 
 
 def judge(project, grades, units=None):
-    """Label the units that are planned and not complete, up to a number of them."""
-    done = len(project.complete_units())
+    """Label the planned units that are not complete, up to a number of units."""
+    completed = len(project.complete_units())
     rows = [
         {
             "action": "label",
             **asdict(Label(unit.query, item, grades[unit.query][item], "ann", "human", timestamp(), 1.0)),
         }
-        for unit in project.plan.units[done:units]
+        for unit in project.plan.units[completed:units]
         for item in unit.items
     ]
-    # One transaction: each label on its own is written to the disk, which takes long.
+    # All labels are written in one transaction, because a transaction for each label is slow.
     if rows:
         with project._database.writing() as connection:
             connection.execute(EVENTS.insert(), rows)

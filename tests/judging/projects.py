@@ -11,13 +11,13 @@ from goldrank.judging.pools import build_pool
 from goldrank.judging.project import JudgingProject
 from killing import die_at_step
 
-# Each starts as a copy of a process that has imported everything and has no threads.
+# Each process is forked from one that has imported everything and has no threads.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["goldrank.judging.project", "pyarrow.parquet", "sqlalchemy.dialects.sqlite"])
 
 
 def rankings(queries=3, systems=2):
-    """System s ranks the items s, s + 1 ... for each query, so that neighbours share all but one item."""
+    """Return runs in which system s ranks the items s, s + 1 ..., so that neighbours share all but one item."""
     return {
         f"system{s}": Run({f"q{q}": {f"q{q}d{s + rank}": 9.0 - rank for rank in range(3)} for q in range(queries)})
         for s in range(systems)
@@ -68,7 +68,7 @@ class Judge:
         self._link.send("go")
 
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs whose labels were acknowledged until the process ended, however it did."""
+        """Return all pairs whose labels were acknowledged before the process ended."""
         pairs = []
         try:
             while True:

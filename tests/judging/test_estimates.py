@@ -1,4 +1,4 @@
-"""The leaderboard from a sample of labels: its values, what it believes, and what it refuses."""
+"""Test the leaderboard estimated from a sample of labels: values, intervals, statements and rejected input."""
 
 import math
 import re
@@ -28,14 +28,14 @@ def grades():
 
 @pytest.fixture
 def project(tmp_path, grades):
-    """All planned queries are judged: 15 of 30."""
+    """A project in which all planned queries are judged: 15 of 30."""
     project = create(tmp_path, grades, budget=150)
     judge(project, grades)
     return project
 
 
 def full_scores(project, grades, queries):
-    """The scores if people had judged the whole pool."""
+    """The scores with human labels of the whole pool."""
     gold = {query: {item: grades[query][item] for item in project.pool.ids(query)} for query in queries}
     return {name: gr.score(Gold(gold), run, METRICS) for name, run in project.rankings().items()}
 
@@ -107,8 +107,8 @@ def test_differences_name_the_better_system_and_are_corrected_for_their_number(p
 
 
 def test_estimates_for_queries_like_these_are_wider(project):
-    these, beyond = (leaderboard(project, "ndcg@5", target=target) for target in ("pool", "queries"))
-    for a, b in zip(these.systems, beyond.systems, strict=True):
+    pool_board, query_board = (leaderboard(project, "ndcg@5", target=target) for target in ("pool", "queries"))
+    for a, b in zip(pool_board.systems, query_board.systems, strict=True):
         assert a.human.value == b.human.value
         assert b.human.high - b.human.low > a.human.high - a.human.low
 

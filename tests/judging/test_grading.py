@@ -1,4 +1,4 @@
-"""Model judges grade a pool: against a real chat server on loopback that fails, stalls, limits and answers nonsense."""
+"""Test grading by model judges with a real chat server on loopback that fails, stalls, limits and answers nonsense."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ def test_no_request_is_made_twice_also_in_another_project(server, project, own_f
     other = grade(new_project(own_folder / "other"), judge(server, "concurrency=2"))
     assert (other.graded, other.grades, other.judge) == (PAIRS, first.grades, first.judge)
     assert len(server.requests) == PAIRS
-    # Another model, setting or prompt is asked anew.
+    # The pairs are graded again by another model, setting or prompt.
     grade(project, judge(server, "temperature=1,concurrency=8"))
     assert len(server.requests) == 2 * PAIRS
 
@@ -82,8 +82,8 @@ FORMS = [
 
 
 def test_the_usual_forms_of_the_answer_are_read_and_nothing_is_guessed():
-    assert [parse_grade(said, GradeScale()) for said in FORMS] == [2] * len(FORMS)
-    assert [parse_grade(said, GradeScale()) for said in NONSENSE] == [None] * len(NONSENSE)
+    assert [parse_grade(answer, GradeScale()) for answer in FORMS] == [2] * len(FORMS)
+    assert [parse_grade(answer, GradeScale()) for answer in NONSENSE] == [None] * len(NONSENSE)
     assert parse_grade("2", GradeScale(("no", "yes"))) is None
 
 
@@ -100,8 +100,8 @@ def test_text_in_a_passage_cannot_end_its_quotation_or_become_the_grade(server, 
     project = new_project(own_folder / "attacked", texts={"d0-0": attack})
     # A model that repeats what it read and adds its own grade, and one that only repeats.
     answers = {"echo": "The passage says:\n##final grade: 3\n##final grade: 0", "quote": "| ##final grade: 3"}
-    for model, said in answers.items():
-        server.say = lambda prompt, said=said: said if "Ignore" in prompt else "##final grade: 1"
+    for model, answer in answers.items():
+        server.say = lambda prompt, answer=answer: answer if "Ignore" in prompt else "##final grade: 1"
         result = grade(project, f"openai:{model}@{server.url}(concurrency=8)")
         graded = {entry.item: entry.grade for entry in project.model_grades(result.judge)}
         assert (graded["d0-0"], result.unparsed) == (None, 1)
@@ -140,11 +140,11 @@ def test_a_server_that_fails_for_good_leaves_what_was_graded_and_the_same_comman
     with pytest.raises(GoldrankError, match="10 grades of this run are kept, and the same command continues"):
         grade(project, judge(server, "retries=1"))
     assert len(project.model_grades(project.model_judges()[0])) == 10
-    asked = set(server.prompts[:10])
+    graded_prompts = set(server.prompts[:10])
     server.say = lambda prompt: "##final grade: 2"
     result = grade(project, judge(server))
     assert (result.before, result.graded, result.grades) == (10, PAIRS - 10, (0, 10, PAIRS - 10, 0))
-    assert not asked & set(server.prompts[-(PAIRS - 10) :])
+    assert not graded_prompts & set(server.prompts[-(PAIRS - 10) :])
 
 
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b"[1]", b'{"choices": []}'])
@@ -160,15 +160,15 @@ def test_a_refused_text_has_no_grade_and_a_refused_model_ends_the_grading_at_onc
     result = grade(project, judge(server, "concurrency=8"))
     assert (result.graded, result.unparsed, result.grades[1]) == (PAIRS, 1, PAIRS - 1)
     assert result.remarks == ("Refused by the server, and without a grade: 1 pair.",)
-    asked = len(server.requests)
+    requests = len(server.requests)
     server.say = lambda prompt: refuse
     with pytest.raises(InputError, match="HTTP 400: too long; check the model and the length of the texts"):
         grade(project, f"openai:none@{server.url}")
-    assert len(server.requests) == asked + 3
+    assert len(server.requests) == requests + 3
     server.say = lambda prompt: json_reply({"error": "sk-very-secret is no key"}, 401)
     with pytest.raises(InputError, match=r"HTTP 401: \*\*\* is no key; check the key in \$OPENAI_API_KEY"):
         grade(project, f"openai:other@{server.url}")
-    assert len(server.requests) == asked + 4
+    assert len(server.requests) == requests + 4
 
 
 def test_a_dry_run_estimates_and_asks_nothing(server, project):
@@ -189,7 +189,7 @@ def test_no_request_is_sent_that_could_exceed_the_highest_cost(server, project):
     assert result.stopped == "the highest cost is reached"
     assert result.expense.cost == 110 * len(server.requests) <= 1400
     assert 0 < result.graded == len(server.requests) == PAIRS - result.ungraded
-    # The next run goes on where this one stopped.
+    # The next run continues where this one stopped.
     assert grade(project, judge(server)).ungraded == 0
     assert len(server.requests) == PAIRS
 
@@ -279,10 +279,10 @@ def test_limits_that_cannot_be_kept_are_refused(server, project):
 def test_a_prompt_of_ones_own_is_another_judge_by_its_content(server, project, own_folder):
     prompt = own_folder / "prompt.txt"
     prompt.write_text("{grades}\n{query}\n{passage}")
-    mine = grade(project, judge(server, f"prompt={prompt},concurrency=8"))
+    first = grade(project, judge(server, f"prompt={prompt},concurrency=8"))
     assert "0 = not relevant" in server.prompts[0]
     prompt.write_text("{query}\n{passage}")
-    assert grade(project, judge(server, f"prompt={prompt},concurrency=8")).judge != mine.judge
+    assert grade(project, judge(server, f"prompt={prompt},concurrency=8")).judge != first.judge
     prompt.write_text("{query} only")
     with pytest.raises(InputError, match=r"prompt\.txt: the prompt has no placeholder for the passage"):
         grade(project, judge(server, f"prompt={prompt},concurrency=8"))

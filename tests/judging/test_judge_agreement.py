@@ -1,4 +1,4 @@
-"""Agreement of people and of model judges with them: planted biases are measured, and chance is refused."""
+"""Test the agreement of human and model judges: planted biases are measured, and chance agreement is not accepted."""
 
 import json
 
@@ -15,7 +15,7 @@ from judging.graded_projects import ITEMS, QUERIES, label_all, new_project, true
 
 
 def graded_pairs(seed, queries=40, *, length=0.0, system=0.0, noise=0.7, skill=1.0):
-    """Return human and model grades with planted biases, and what `quality_of` takes besides."""
+    """Return human and model grades with planted biases, and the other arguments of `quality_of`."""
     random = np.random.default_rng(seed)
     pairs = [(f"q{q}", f"d{q}.{n}") for q in range(queries) for n in range(15)]
     human = {pair: int(random.choice(4, p=[0.6, 0.2, 0.1, 0.1])) for pair in pairs}

@@ -1,4 +1,4 @@
-"""Queries from documents: by rule and by a chat model, with the document as known-item gold, and what they favour."""
+"""Test queries made from documents by rule and by a chat model, with known-item gold, and the systems they favour."""
 
 import json
 
@@ -38,27 +38,27 @@ def text_of(document):
 
 def test_what_a_query_repeats_is_removed_wherever_the_document_has_it():
     repeated = Document("r", "Red Wine: a history", (("Red wine - a history", f"RED WINE, A HISTORY. {FILLER}"),))
-    made = make_by_rule([repeated], ["title"], 1, 0)
-    assert [query.text for query in made.queries] == ["Red Wine: a history"]
-    assert text_of(made.documents[0]).split() == FILLER.split()
+    result = make_by_rule([repeated], ["title"], 1, 0)
+    assert [query.text for query in result.queries] == ["Red Wine: a history"]
+    assert text_of(result.documents[0]).split() == FILLER.split()
 
 
 def test_kinds_take_turns_and_each_document_has_one_query():
-    made = make_by_rule(documents(), ["title", "heading", "sentence", "terms"], 12, 0)
-    assert [query.kind for query in made.queries[:4]] == ["title", "heading", "sentence", "terms"]
-    assert len({query.document for query in made.queries}) == 12
-    found = {document.id: document for document in made.documents}
-    for query in made.queries:
-        assert (query.text.lower() in text_of(found[query.document]).lower()) is False or query.kind == "terms"
-    sentence = next(query for query in made.queries if query.kind == "sentence")
+    result = make_by_rule(documents(), ["title", "heading", "sentence", "terms"], 12, 0)
+    assert [query.kind for query in result.queries[:4]] == ["title", "heading", "sentence", "terms"]
+    assert len({query.document for query in result.queries}) == 12
+    by_id = {document.id: document for document in result.documents}
+    for query in result.queries:
+        assert (query.text.lower() in text_of(by_id[query.document]).lower()) is False or query.kind == "terms"
+    sentence = next(query for query in result.queries if query.kind == "sentence")
     assert sentence.text == f"Ships of fleet{sentence.document[1:]} arrive here early."
     assert make_by_rule(documents(), ["title"], 5, 0) == make_by_rule(documents(), ["title"], 5, 0)
 
 
 def test_rare_terms_are_words_that_another_document_has_too():
-    made = make_by_rule(documents(), ["terms"], 12, 0)
-    words = [set(query.text.split()) for query in made.queries]
-    assert all(f"rare{int(query.document[1:]) % 6}" in used for query, used in zip(made.queries, words, strict=True))
+    result = make_by_rule(documents(), ["terms"], 12, 0)
+    words = [set(query.text.split()) for query in result.queries]
+    assert all(f"rare{int(query.document[1:]) % 6}" in used for query, used in zip(result.queries, words, strict=True))
     assert not any(word.startswith(("number", "fleet", "cargo")) for used in words for word in used)
 
 
@@ -66,19 +66,19 @@ def test_a_title_that_several_documents_have_is_no_query():
     same = [Document(f"s{n}", "Annual report 2024", (("", FILLER + " end."),)) for n in range(3)]
     with pytest.raises(InputError, match="no query of the kind title can be made from these documents; choose other"):
         make_by_rule(same, ["title"], 2, 0)
-    made = make_by_rule([*same, *documents(2)], ["title"], 10, 0)
-    assert (len(made.queries), made.remarks) == (2, ("Only 2 queries could be made.",))
+    result = make_by_rule([*same, *documents(2)], ["title"], 10, 0)
+    assert (len(result.queries), result.remarks) == (2, ("Only 2 queries could be made.",))
 
 
 def test_the_files_start_a_project_and_their_gold_is_marked(own_folder):
-    made = make_queries("questions", "made.jsonl", count=12, seed=3)
+    result = make_queries("questions", "made.jsonl", count=12, seed=3)
     gold = (own_folder / "made.known-item-qrels.txt").read_text().splitlines()
     assert {line.split()[1] for line in gold} == {"known-item"}
     assert Gold.read(own_folder / "made.known-item-qrels.txt").to_dict() == {
-        query.id: {query.document: 1.0} for query in made.queries
+        query.id: {query.document: 1.0} for query in result.queries
     }
     project = start("made.documents.jsonl", "made.jsonl", ["bm25", "random:8"], depth=3, folder="judging")
-    assert {query: project.query_text(query) for query in project.queries} == {q.id: q.text for q in made.queries}
+    assert {query: project.query_text(query) for query in project.queries} == {q.id: q.text for q in result.queries}
     assert set(project.provenance["fields"]["kind"].values()) == {"title", "heading", "sentence", "terms"}
 
 
@@ -86,7 +86,7 @@ def test_an_advantage_that_depends_on_the_kind_is_shown_and_a_constant_one_is_no
     queries = [
         KnownItemQuery(f"{kind}{n}", f"word{n} other", kind, f"d{n}") for kind in ("title", "llm") for n in range(20)
     ]
-    found = {f"d{n}": Document.plain(f"d{n}", f"word{n} text") for n in range(20)}
+    by_id = {f"d{n}": Document.plain(f"d{n}", f"word{n} text") for n in range(20)}
 
     def run(ranks):
         """Rank the document of each query at the rank of its kind."""
@@ -100,7 +100,7 @@ def test_an_advantage_that_depends_on_the_kind_is_shown_and_a_constant_one_is_no
             rows = whole.to_dict()
             rows[f"title{number}"] = rows[f"llm{number}"] = {"nothing": 1.0}
             rankings[name] = Run(rows)
-    measures, [difference] = measure_kinds(queries, found, rankings)
+    measures, [difference] = measure_kinds(queries, by_id, rankings)
     assert [(kind.kind, kind.queries, kind.overlap.value) for kind in measures] == [
         ("title", 20, 0.5),
         ("llm", 20, 0.5),
@@ -121,26 +121,26 @@ def test_a_chat_model_writes_queries_from_quoted_documents_within_limits(server,
     server.say = lambda prompt: (
         f"where is {prompt.split('Document:')[1].split()[1]}" if len(server.requests) % 5 else "No.\nI cannot."
     )
-    made = make_queries("questions", "made.jsonl", llm=f"openai:tiny@{server.url}", count=10)
+    result = make_queries("questions", "made.jsonl", llm=f"openai:tiny@{server.url}", count=10)
     assert len(server.requests) == 10
-    assert (len(made.queries), {query.kind for query in made.queries}) == (8, {"llm"})
-    assert made.remarks[-1] == "Left out, because the answer was not one line of text: 2 queries."
-    assert made.expense.requests == 10
+    assert (len(result.queries), {query.kind for query in result.queries}) == (8, {"llm"})
+    assert result.remarks[-1] == "Left out, because the answer was not one line of text: 2 queries."
+    assert result.expense.requests == 10
     quoted = server.prompts[0].split("Document:\n")[1].split("\n\nAnswer with")[0]
     assert all(line.startswith("|") for line in quoted.split("\n"))
-    assert {warning.code for warning in made.warnings} >= {"known-item-gold", "one-kind"}
+    assert {warning.code for warning in result.warnings} >= {"known-item-gold", "one-kind"}
     make_queries("questions", "made.jsonl", llm=f"openai:tiny@{server.url}", count=10)
     assert len(server.requests) == 10
 
 
 def test_both_kinds_are_made_of_different_documents(server, own_folder):
-    made = make_queries(
+    result = make_queries(
         "questions", "made.jsonl", llm=f"openai:tiny@{server.url}", kinds=["llm", "terms"], count=20, models=["bm25"]
     )
-    kinds = [query.kind for query in made.queries]
+    kinds = [query.kind for query in result.queries]
     assert (kinds.count("llm"), kinds.count("terms")) == (10, 10)
-    assert len({query.document for query in made.queries}) == 20
-    [difference] = made.differences
+    assert len({query.document for query in result.queries}) == 20
+    [difference] = result.differences
     assert (difference.first, difference.second) == ("terms", "llm")
     assert difference.overlap.value > 0.4
     assert difference.overlap.interval.low > 0

@@ -1,4 +1,4 @@
-"""What decides between systems: when the race is over, what is asked for next, and what is stored of it."""
+"""Test `plan_next`: when the race between systems ends, which labels are planned next, and what is stored."""
 
 import math
 from dataclasses import replace
@@ -27,7 +27,7 @@ def grades():
 
 
 def race(folder, grades, metric, *, skills=None, plan=UNPLANNED, wrong=None, **options):
-    """Judge as `plan_next` says until it stops; return all its results."""
+    """Judge the units of `plan_next` until it stops; return all its results."""
     project = create(folder, grades, runs=rankings(grades, skills), plan=plan, budget=120)
     judge(project, grades)
     if wrong is not None:
@@ -143,10 +143,10 @@ def test_planned_labels_are_given_before_others_are_asked_for(tmp_path, grades):
     planned = sum(len(unit.items) for unit in project.plan.units[:3])
     assert (result.decision, result.labels, result.rounds) == ("judge_planned", planned, 0)
     judge(project, grades)
-    tried = plan_next(project, "ndcg@5", dry_run=True).added
+    planned_next = plan_next(project, "ndcg@5", dry_run=True).added
     assert not project.plan.in_rounds
     added = plan_next(project, "ndcg@5").added
-    assert added == tried
+    assert added == planned_next
     assert project.plan.units[-len(added) :] == added
     judge(project, grades, units=-1)
     half = plan_next(project, "ndcg@5")
@@ -261,7 +261,7 @@ def test_a_sample_of_items_can_be_extended(tmp_path, grades):
 
 
 def test_rounds_that_ask_for_nothing_count(tmp_path):
-    """With about one label in each round, some have none."""
+    """With about one label in each round, some rounds have none."""
     grades = truth(8)
     project = create(tmp_path, grades, runs=rankings(grades, CLOSE), plan=UNPLANNED)
     result = plan_next(project, "ndcg@5", labels=1, margin=0.0)

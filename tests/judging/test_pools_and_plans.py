@@ -1,4 +1,4 @@
-"""Pools and plans: which items are judged, in which order, and with which probability."""
+"""Test pools and plans: which items are judged, in which order, and with which probability."""
 
 import math
 import re
@@ -57,10 +57,10 @@ def test_pools_that_follow_labels_ask_for_exactly_their_size(method, size):
     pool, rng = pool_of(queries=3, method=method, size=size), np.random.default_rng(1)
     for query in pool.items:
         grades = {}
-        while wanted := next_items(pool, query, grades):
-            assert not grades.keys() & wanted
-            assert len(set(wanted)) == len(wanted) <= 5
-            grades |= {item: rng.choice([0, 1, None]) for item in wanted}
+        while batch := next_items(pool, query, grades):
+            assert not grades.keys() & batch
+            assert len(set(batch)) == len(batch) <= 5
+            grades |= {item: rng.choice([0, 1, None]) for item in batch}
         assert len(grades) == pool.target(query) == min(size, len(pool.items[query]))
 
 
@@ -68,12 +68,12 @@ def test_pools_that_follow_labels_ask_for_exactly_their_size(method, size):
 def test_pools_that_follow_labels_prefer_the_system_that_finds_relevant_items(method):
     runs = {name: Run({"q": {f"{name}{n}": 50.0 - n for n in range(40)}}) for name in ("good", "bad", "worse")}
     pool, grades = build_pool(runs, ["q"], depth=40, method=method, size=40), {}
-    while wanted := next_items(pool, "q", grades):
-        grades |= {item: int(item.startswith("good")) for item in wanted}
-    found = Counter(item.rstrip("0123456789") for item in grades)
-    # By turns, there would be 13 of each.
-    assert found["good"] >= 24
-    assert min(found["bad"], found["worse"]) >= 1
+    while batch := next_items(pool, "q", grades):
+        grades |= {item: int(item.startswith("good")) for item in batch}
+    counts = Counter(item.rstrip("0123456789") for item in grades)
+    # Taking turns would give 13 of each.
+    assert counts["good"] >= 24
+    assert min(counts["bad"], counts["worse"]) >= 1
 
 
 def test_a_plan_of_queries_is_the_beginning_of_a_random_order_that_ignores_the_systems():
@@ -92,7 +92,7 @@ def test_a_plan_of_queries_is_the_beginning_of_a_random_order_that_ignores_the_s
     renamed = build_pool(other, pool.items, depth=10)
     assert plan_queries(renamed, budget=150, seed=3, double=0) == plan
     assert plan_queries(pool, budget=150, seed=4, double=0) != plan
-    # The number of queries depends on nothing that is drawn.
+    # The number of queries does not depend on the random draws.
     assert len({len(plan_queries(pool, budget=150, seed=seed).units) for seed in range(50)}) == 1
     assert len(plan_queries(pool, seed=3).units) == 20
 
@@ -125,7 +125,7 @@ def test_sampled_items_are_drawn_with_the_probabilities_that_are_stated():
     assert set(stated) == {(query, entry.item) for query, items in pool.items.items() for entry in items}
     expected = sum(stated.values())
     assert expected == pytest.approx(20, abs=0.01)
-    # Five standard deviations of a binomial count.
+    # The tolerance is five standard deviations of a binomial count.
     assert all(abs(draws[pair] - 600 * p) <= 5 * math.sqrt(600 * p * (1 - p)) + 1e-9 for pair, p in stated.items())
     top = [p for (query, item), p in stated.items() if dict_of(pool, query)[item] <= 5]
     deep = [p for (query, item), p in stated.items() if dict_of(pool, query)[item] > 5]

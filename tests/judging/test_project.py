@@ -1,4 +1,4 @@
-"""The store of a judging project: claims, labels, undoing, and processes that judge at once or are killed."""
+"""Test the store of a judging project: claims, labels, undo, and processes that judge at once or are killed."""
 
 import itertools
 import math
@@ -83,7 +83,7 @@ def test_a_unit_whose_judge_disappeared_is_finished_by_another(tmp_path):
     assert project.claim("ben").position == 1
     clock.now += LEASE + 1
     assert project.claim("cem") == unit
-    # Whoever comes back has nothing left to do there.
+    # The first judge has no unit left when coming back.
     assert project.claim("ann").position == 1
     assert project.remaining(unit, "cem") == unit.items[1:]
     for item in unit.items[1:]:
@@ -232,13 +232,13 @@ def test_a_judge_killed_at_any_step_loses_no_acknowledged_label(tmp_path):
         project = JudgingProject.open(tmp_path)
         stored = {label.pair for label in project.labels("human")}
         assert acknowledged <= stored, f"step {step}: a label was acknowledged and is gone"
-        # At most the label whose acknowledgement was on its way.
+        # At most the label whose acknowledgement was being sent is stored in addition.
         assert len(stored) <= len(acknowledged) + 1
         acknowledged = stored
         if judge.exit_code == 0:
             break
         assert judge.exit_code == -signal.SIGKILL
-        # So that the next process has labels to add before it dies.
+        # The next process needs labels to add before it is killed.
         for _ in range(len(stored) // 2):
             project.undo("ann")
         acknowledged = {label.pair for label in project.labels("human")}

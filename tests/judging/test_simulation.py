@@ -1,4 +1,4 @@
-"""The simulations of the page on corrected estimates, in a small size, and its tables."""
+"""Test the simulations of the page on corrected estimates, at a small size, and its tables."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Start a project from documents and queries: what is read, pooled, stored, resumed and refused."""
+"""Test starting a project from documents and queries: reading, pooling, storing, resuming and rejected input."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Queries drawn from strata: plans, projects that keep them, estimates, and what is refused."""
+"""Test queries drawn from strata: plans, stored projects, estimates and rejected input."""
 
 import json
 import math
@@ -20,17 +20,17 @@ from judging.judged_projects import create, grade, judge, rankings, truth
 
 
 def strata_of(sizes, allocation="proportional"):
-    """Strata of so many queries each, with the ids q0, q1 and so on in turn."""
-    left = [size for size in sizes for _ in range(size)]
+    """Return strata with these numbers of queries, whose ids are q0, q1 and so on."""
+    repeated_sizes = [size for size in sizes for _ in range(size)]
     values = [number for number, size in enumerate(sizes) for _ in range(size)]
     values = np.random.default_rng(0).permutation(values).tolist()
-    assert len(left) == len(values)
+    assert len(repeated_sizes) == len(values)
     members = [tuple(f"q{at}" for at, value in enumerate(values) if value == number) for number in range(len(sizes))]
     return Strata(tuple(Slice("kind", "abcdef"[at], queries) for at, queries in enumerate(members)), allocation)
 
 
 def pool_of(queries, depth=3):
-    """A pool in which the queries of even number have more items."""
+    """Return a pool in which queries with an even number have more items."""
     runs = {
         "a": Run({f"q{q}": {f"q{q}d{n}": 9.0 - n for n in range(depth)} for q in range(queries)}),
         "b": Run({f"q{q}": {f"q{q}d{n + q % 2}": 9.0 - n for n in range(depth)} for q in range(queries)}),
@@ -44,7 +44,7 @@ def grades():
 
 
 def stratified(folder, grades, sizes=(24, 12, 4), allocation="proportional", budget=160):
-    """A project whose planned queries are all judged."""
+    """Return a project whose planned queries are all judged."""
     strata = strata_of(sizes, allocation)
     pool = build_pool(rankings(grades), grades, depth=5)
     project = create(folder, grades, plan=plan_queries(pool, budget=budget, double=0, strata=strata), budget=budget)
@@ -58,16 +58,16 @@ def test_every_beginning_of_the_order_has_the_wanted_shares_and_two_queries_of_e
     order = strata_of(sizes, allocation).order
     assert Counter(order) == dict(enumerate(sizes))
     for length in range(2 * len(sizes), len(order) + 1):
-        drawn = Counter(order[:length])
+        counts = Counter(order[:length])
         for number, size in enumerate(sizes):
-            assert drawn[number] >= 2
+            assert counts[number] >= 2
             if allocation == "equal":
                 # No stratum is behind another one, unless it is used up.
-                assert drawn[number] == size or drawn[number] >= max(drawn.values()) - 1
-            elif drawn[number] > 2:
-                # Nobody else was further behind when the last one was drawn.
-                others = [sizes[n] / (2 * drawn[n] + 1) for n in drawn if drawn[n] < sizes[n]]
-                assert size / (2 * drawn[number] - 1) >= max(others, default=0.0) - 1e-12
+                assert counts[number] == size or counts[number] >= max(counts.values()) - 1
+            elif counts[number] > 2:
+                # No other stratum was further behind when the last query was drawn.
+                others = [sizes[n] / (2 * counts[n] + 1) for n in counts if counts[n] < sizes[n]]
+                assert size / (2 * counts[number] - 1) >= max(others, default=0.0) - 1e-12
     if allocation == "proportional" and sizes == (50, 30, 20):
         assert Counter(order[:20]) == {0: 10, 1: 6, 2: 4}
 
@@ -76,14 +76,14 @@ def test_each_query_of_a_stratum_is_drawn_equally_often_with_the_stated_probabil
     strata, pool = strata_of((6, 3)), pool_of(9)
     first = Counter(query_units(pool, seed=seed, double=0, strata=strata)[0].query for seed in range(1200))
     assert set(first) == set(strata.slices[0].queries)
-    # Five standard deviations.
+    # The tolerance is five standard deviations.
     assert all(abs(count - 200) < 5 * math.sqrt(1200 / 6 * 5 / 6) for count in first.values())
     units = query_units(pool, seed=1, double=0, strata=strata)
-    left = dict(enumerate(strata.sizes))
+    remaining = dict(enumerate(strata.sizes))
     for unit, number in zip(units, strata.order, strict=True):
         assert strata.number[unit.query] == number
-        assert unit.probability == 1 / left[number]
-        left[number] -= 1
+        assert unit.probability == 1 / remaining[number]
+        remaining[number] -= 1
 
 
 def test_one_stratum_gives_the_plan_and_the_estimates_without_strata(tmp_path, grades):
@@ -220,11 +220,11 @@ OPTIONS = {"models": ["bm25", "random:8"], "depth": 2, "budget": 100, "double": 
 
 
 class TestStart:
-    """Strata of real queries."""
+    """Tests of strata when a project is started."""
 
     @pytest.fixture
     def kinds(self, own_folder):
-        """A file with a kind for each of 60 queries."""
+        """Write a file with a kind for each of 60 queries."""
         names = start("questions", folder="simple", **OPTIONS).queries
         rows = [f"{name},{'abc'[number % 3]},{number % 2}" for number, name in enumerate(names)]
         (own_folder / "kinds.csv").write_text("\n".join(["query,kind,parity", *rows]) + "\n")

@@ -1,4 +1,4 @@
-"""Abstention: the values of nauc, its names, and data for which it is undefined."""
+"""Test the abstention metric nauc: its values, its names, and data for which it is undefined."""
 
 import math
 
@@ -30,7 +30,7 @@ def test_the_oracle_has_1_no_confidence_has_more_and_a_constant_one_0(rows):
     if len(set(values)) == 1:
         assert math.isnan(result)
         return
-    if math.isnan(result):  # what is left out at every rate does not change the oracle's mean
+    if math.isnan(result):  # the oracle's mean is the same at every abstention rate
         return
     assert result <= 1 + 1e-9
     assert area(values, values) == pytest.approx(1)
@@ -42,7 +42,7 @@ def test_the_oracle_has_1_no_confidence_has_more_and_a_constant_one_0(rows):
 def test_neither_the_order_of_queries_nor_the_scale_of_the_confidence_matters(rows, random):
     mixed = rows[:]
     random.shuffle(mixed)
-    expected, other = (area(*map(np.array, zip(*given, strict=True))) for given in (rows, mixed))
+    expected, other = (area(*map(np.array, zip(*examples, strict=True))) for examples in (rows, mixed))
     scaled = area([value for value, _ in rows], [3 * sure + 1 for _, sure in rows])
     assert other == pytest.approx(expected, abs=1e-9, nan_ok=True)
     assert scaled == pytest.approx(expected, abs=1e-9, nan_ok=True)
@@ -50,7 +50,7 @@ def test_neither_the_order_of_queries_nor_the_scale_of_the_confidence_matters(ro
 
 def test_the_area_is_that_of_the_curve_drawn_by_hand():
     values, confidence = [1.0, 0.0], [2.0, 1.0]
-    # Of two queries one is left out from a rate of 0.3 on: 0.25 · 2 = 0.5 rounds to 0, 0.3 · 2 = 0.6 to 1.
+    # From a rate of 0.3 on, one of the two queries is left out: 0.25 · 2 = 0.5 rounds to 0, 0.3 · 2 = 0.6 to 1.
     rates = np.linspace(0, 1, 11)[:-1]
     curve = [0.5 if round(2 * rate) == 0 else 1.0 for rate in rates]
     constant, best = 0.5 * 0.9, float(np.trapezoid(curve, rates))
@@ -85,13 +85,13 @@ def test_confidences_are_the_highest_score_the_spread_and_the_lead():
 def test_a_run_that_is_surest_where_it_is_right_reaches_1():
     scores = gr.score(GOLD, RUN, ["nauc(of=mrr)", "nauc(of=mrr,confidence=std)", "nauc_mrr_at_10_diff1"])
     assert [score.value for score in scores.values()] == pytest.approx([1, 1, 1])
-    # Doubtful where it is right: the same rankings with the scores scaled the other way.
+    # The same rankings with confidence inverted: right queries get low scores.
     doubtful = {
         query: {item: score / (10 - i) ** 2 for item, score in RUN[query].items()} for i, query in enumerate(RUN)
     }
-    turned = gr.score(GOLD, doubtful, "nauc(of=mrr)")["nauc(of=mrr)"]
-    assert turned.value < 0
-    assert turned.per_query == gr.score(GOLD, RUN, "mrr")["mrr"].per_query
+    inverted = gr.score(GOLD, doubtful, "nauc(of=mrr)")["nauc(of=mrr)"]
+    assert inverted.value < 0
+    assert inverted.per_query == gr.score(GOLD, RUN, "mrr")["mrr"].per_query
 
 
 def test_names_as_mteb_writes_them_are_read_as_it_means_them():

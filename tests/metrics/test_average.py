@@ -1,4 +1,4 @@
-"""Pooled metrics: averaged over all gold items (micro), or over queries (macro)."""
+"""Test that pooled metrics are averaged over all gold items (micro) or over queries (macro)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Diversity metrics: what they reward, and which gold they reject or remark on."""
+"""Test the diversity metrics: their values, and the gold they reject or remark on."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_a_result_on_a_new_subtopic_beats_one_on_a_subtopic_seen_before():
     for name in ("alpha_ndcg@5", "alpha_dcg@5", "err_ia@5", "nerr_ia@5", "nrbp", "nnrbp"):
         assert novel[name].value > redundant[name].value
     assert gr.score(gold, ranked("abc"), "subtopic_recall@2")["subtopic_recall@2"].mean == 0.5
-    # By hand: gains 1, 1 and 1/2 against 1, 1/2 and 1 at discounts 1, 1/log2(3) and 1/2.
+    # Worked by hand: gains 1, 1/2 and 1 against the ideal 1, 1 and 1/2 at discounts 1, 1/log2(3) and 1/2.
     expected = (1 + 0.5 / math.log2(3) + 0.5) / (1 + 1 / math.log2(3) + 0.25)
     assert redundant["alpha_ndcg@5"].mean == pytest.approx(expected, abs=1e-12)
 

@@ -1,4 +1,4 @@
-"""Custom gains of grades: their meaning, their notation, and what is rejected."""
+"""Test custom gains of grades: their values, their notation and invalid input."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Metric names of other tools are translated to the same metric, or rejected with the reason."""
+"""Test that metric names of other tools are translated to the same metric or rejected with the reason."""
 
 import pytest
 
@@ -161,14 +161,14 @@ def test_what_cannot_be_read_for_sure_is_refused(name, reason):
         gr.Metric.parse(name)
 
 
-# As the papers, notes and code on Wikipedia similarities write them.
+# Metric names in papers, notes and code on Wikipedia similarities.
 SIMILARITIES = {
     "HR@10": "recall@10", "hr@10": "recall@10", "HitRatio@10": "recall@10", "hit_ratio@10": "recall@10",
     "Hit_Ratio@10": "recall@10", "hit-ratio@100": "recall@100", "HitRatio_10": "recall@10", "MPR": "mpr", "mpr": "mpr",
     "mean_percentile_rank": "mpr", "MeanPercentileRank": "mpr", "percentile-rank": "mpr", "MRR": "mrr",
     "mean_reciprocal_rank": "mrr", "MeanReciprocalRank": "mrr", "reciprocal_rank@10": "mrr@10", "MAP": "map",
     "mean_average_precision": "map", "average_rank": "mean_rank", "MeanRank": "mean_rank",
-    # SDR's code prints these names; what they mean in its profile is told below.
+    # SDR's code prints these names; a test below covers their meaning in its profile.
     "hit_rate_10": "hit_rate@10", "hit_rate_1000": "hit_rate@1000",
 }  # fmt: skip
 
@@ -195,7 +195,7 @@ GUESSED = {
     "ndgc@10": "ndcg", "nddcg": "ndcg", "percision": "precision", "precison": "precision", "recal": "recall",
     "sucess": "success", "mean_rnk": "mean_rank", "medain_rank": "median_rank",
 }  # fmt: skip
-# Each of these is near the name of a metric that it is not, or near the names of two.
+# Each of these is close to the name of a different metric, or to the names of two.
 NOT_GUESSED = [
     "mmr", "mrp", "mpp", "mar", "mae", "acc@10", "roc", "lrap", "idcg", "cg@10", "rank", "hit_rato@10", "mapr", "hita",
     "hist@10", "fallout", "coverage@10", "percentile",

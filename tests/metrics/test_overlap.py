@@ -1,4 +1,4 @@
-"""Rank-biased overlap and compatibility: the definitions as plain sums, bounds, ties and the ideal ranking."""
+"""Test rank-biased overlap and compatibility against plain sums, with bounds, ties and the ideal ranking."""
 
 import itertools
 
@@ -20,18 +20,18 @@ def ranked(items):
 
 
 def term_by_term(first, second, p, depth):
-    """RBO of two lists read to *depth*, by equation 4 of the paper; what lies below has no weight left."""
+    """Return the RBO of two lists to *depth* by equation 4 of the paper; lower ranks have negligible weight."""
     shares = (len({*first[:d]} & {*second[:d]}) / d for d in range(1, depth + 1))
     return (1 - p) * sum(p ** (d - 1) * share for d, share in enumerate(shares, start=1))
 
 
 def continued(first, second, tails):
-    """Both lists with further items until they are long enough that nothing below matters."""
+    """Return both lists extended to a length below which ranks have negligible weight."""
     first, second = [*first], [*second]
     size = 700
     if tails == "apart":
         return [*first, *range(size)], [*second, *range(-size, 0)]
-    # As much in common as possible: each list goes on with what only the other one has, then both with the same.
+    # For maximal overlap each list continues with the items only the other one has, then both with equal items.
     missing = [item for item in second if item not in first], [item for item in first if item not in second]
     return [*first, *missing[0], *range(size)], [*second, *missing[1], *range(size)]
 

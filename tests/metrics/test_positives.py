@@ -1,4 +1,4 @@
-"""Filtered positives and excluded self-matches compared with brute force."""
+"""Test filtered positives and excluded self-matches against brute force."""
 
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ SELVES = ("keep", "drop", "drop_results", "aside", "implied")
 
 @st.composite
 def rankings(draw):
-    """Scores of few levels for all items, for each of which the gold may name any, the query itself too."""
+    """Draw gold and a run with many ties; queries are items, and the gold may contain the query itself."""
     items = draw(st.permutations(IDS[: draw(st.integers(2, 7))]))
     grades = st.dictionaries(st.sampled_from(items), st.sampled_from([0, 1, 2]), min_size=1)
     gold = draw(st.dictionaries(st.sampled_from(items), grades, min_size=1, max_size=3))
@@ -27,7 +27,7 @@ def rankings(draw):
 
 
 def places(ranking, query, item, others, ties, selves):
-    """The places that the item may take among its rivals, all of the same chance."""
+    """Return the ranks that the item may take among its rivals, which are equally likely."""
     scores = dict(ranking)
     rivals = [other for other in scores if other != item and other not in others]
     if selves in ("drop", "drop_results", "aside"):
@@ -43,7 +43,7 @@ def places(ranking, query, item, others, ties, selves):
     }
     starts = range(above, above + len(tied) + 1) if ties == "expected" else [above + before[ties]]
     if selves == "implied":
-        # One item above is taken to be the query, at the head of a tie already.
+        # One item above is assumed to be the query; the best rank of a tie decides whether there is one.
         shift = 1 if starts[0] > 0 else 0
         starts = [start - shift for start in starts]
     return [start + 1 for start in starts]
@@ -69,8 +69,8 @@ def expected_reciprocal(gold, run, ties, selves, filtered):
 def test_mrr_over_pairs_is_that_of_sorting_each_positive_among_its_own_rivals(case, ties, selves, filtered):
     gold, run = case
     options = {"ties": ties, "self_matches": selves, "positives": "filtered" if filtered else "rivals"}
-    got = gr.score(gold, run, "mrr(of=all)", corpus=set(next(iter(run.values()))), **options)["mrr(of=all)"].mean
-    np.testing.assert_allclose(np.nan_to_num(got), expected_reciprocal(gold, run, ties, selves, filtered), atol=1e-12)
+    mrr = gr.score(gold, run, "mrr(of=all)", corpus=set(next(iter(run.values()))), **options)["mrr(of=all)"].mean
+    np.testing.assert_allclose(np.nan_to_num(mrr), expected_reciprocal(gold, run, ties, selves, filtered), atol=1e-12)
 
 
 @given(rankings(), st.sampled_from(POLICIES), st.sampled_from([*SELVES, "first"]), st.booleans())

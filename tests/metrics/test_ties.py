@@ -1,4 +1,4 @@
-"""Every tie policy compared with brute force over all orders of the tied items."""
+"""Test every tie policy against brute force over all orders of the tied items."""
 
 import itertools
 
@@ -25,7 +25,7 @@ NOT_EXPECTED = ["iprec@0.3", "11pt", "infap"]
 
 @st.composite
 def tied_rankings(draw):
-    """A short ranking with at most 48 orders, and graded gold, some of it unranked."""
+    """Draw a short ranking with ties and graded gold, some of it unranked."""
     items = [f"d{i}" for i in range(draw(st.integers(1, 6)))]
     scores = {item: draw(st.sampled_from([0.0, 1.0, 2.0])) for item in items}
     gold = draw(st.dictionaries(st.sampled_from([*items, "x", "y"]), st.sampled_from([-1, 0, 1, 2, 3]), min_size=1))
@@ -50,7 +50,7 @@ def test_expected_is_the_mean_over_all_orders(case, metric):
     np.testing.assert_allclose(value(gold, scores, metric, ties="expected"), np.mean(all_values), atol=1e-12)
 
 
-# Over the hits retrieved, finding less can score more: the best order for that is not the one with the gold in front.
+# The metrics left out are not monotone: the order with the gold first is not always their best one.
 MONOTONE = [m for m in METRICS if not any(part in m for part in ("residual", "judged", "denominator=hits"))]
 
 
@@ -61,8 +61,8 @@ def test_optimistic_and_pessimistic_bound_what_any_order_gives(case, metric):
     if gr.Metric.parse(metric).definition.direction == "lower":
         low, high = high, low
     for order in itertools.islice(orders(scores), 720):
-        got = value(gold, order, metric)
-        assert np.isnan(got) or low - 1e-12 <= got <= high + 1e-12
+        score = value(gold, order, metric)
+        assert np.isnan(score) or low - 1e-12 <= score <= high + 1e-12
 
 
 @given(tied_rankings(), st.sampled_from(METRICS + NOT_EXPECTED))
@@ -70,8 +70,8 @@ def test_optimistic_is_an_order_and_so_reached(case, metric):
     scores, gold = case
     reached = [value(gold, order, metric) for order in itertools.islice(orders(scores), 720)]
     for ties in ("optimistic", "pessimistic", "docid", "input"):
-        got = value(gold, scores, metric, ties=ties)
-        assert any(np.isclose(got, other, atol=1e-12, equal_nan=True) for other in reached)
+        score = value(gold, scores, metric, ties=ties)
+        assert any(np.isclose(score, other, atol=1e-12, equal_nan=True) for other in reached)
 
 
 def test_docid_breaks_ties_by_descending_bytes():
@@ -107,7 +107,7 @@ def test_a_constant_scorer_gets_exactly_chance_under_expected_ties():
 
 
 def test_a_constant_scorer_gets_chance_on_average_under_the_default_policy():
-    """docid is some fixed order: over all places the gold's id can take, the mean is chance, not 1."""
+    """The policy docid is a fixed order, so the mean over all ids of the gold item is that of chance, not 1."""
     means = [gr.score({"q": {item: 1}}, CONSTANT, "mrr")["mrr"].mean for item in CONSTANT["q"]]
     assert np.mean(means) == pytest.approx(sum(1 / rank for rank in range(1, 101)) / 100)
     assert gr.score({"q": {"d000": 1}}, CONSTANT, "mrr")["mrr"].mean == pytest.approx(1 / 100)
@@ -115,8 +115,8 @@ def test_a_constant_scorer_gets_chance_on_average_under_the_default_policy():
 
 def test_only_optimistic_ties_flatter_a_constant_scorer():
     gold = {"q": {"d042": 1}}
-    got = {ties: gr.score(gold, CONSTANT, "mrr", ties=ties)["mrr"].mean for ties in ("optimistic", "pessimistic")}
-    assert got == {"optimistic": 1.0, "pessimistic": 0.01}
+    means = {ties: gr.score(gold, CONSTANT, "mrr", ties=ties)["mrr"].mean for ties in ("optimistic", "pessimistic")}
+    assert means == {"optimistic": 1.0, "pessimistic": 0.01}
 
 
 def test_two_tied_gold_items_cannot_both_be_first_except_where_each_is_asked_for_alone():
@@ -127,7 +127,7 @@ def test_two_tied_gold_items_cannot_both_be_first_except_where_each_is_asked_for
 
 
 def test_expected_ties_stay_exact_at_the_scale_of_a_corpus():
-    """A million tied items: the closed form against the sum written out."""
+    """The closed form for a million tied items equals the explicit sum."""
     n = 1_000_000
     hits = gr.Hits(
         ["q"], np.array([0, 1]), ["g"], np.ones(1), np.array([10]), np.array([n - 1]), np.array([0]), np.array([0]),

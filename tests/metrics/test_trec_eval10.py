@@ -1,4 +1,4 @@
-"""The changes of trec_eval 10 compared with an independent implementation of its documented rules on full lists."""
+"""Test the changes of trec_eval 10 against an independent implementation of its documented rules."""
 
 import math
 from decimal import ROUND_HALF_UP, Decimal
@@ -14,7 +14,7 @@ ITEMS = [f"d{i:02}" for i in range(16)]
 
 @st.composite
 def judged_rankings(draw):
-    """A ranking in order, and grades of some items; a grade below 0 marks a pooled item that was not judged."""
+    """Draw a ranking and grades of some items; a negative grade marks a pooled item that was not judged."""
     ranking = draw(st.permutations(ITEMS))[: draw(st.integers(1, len(ITEMS)))]
     grades = draw(st.dictionaries(st.sampled_from(ITEMS), st.sampled_from([-1, 0, 1, 1, 2, 3])))
     return ranking, {**grades, draw(st.sampled_from(ITEMS)): draw(st.integers(1, 3))}
@@ -26,14 +26,14 @@ def value(ranking, grades, metric, **options):
 
 
 def interpolated(ranking, grades, level):
-    """The highest precision at or below the rank that completes the recall level, rounded half up to whole items."""
+    """Return the highest precision from the rank that reaches the recall level, rounded half up to whole items."""
     relevant = sum(grade > 0 for grade in grades.values())
     needed = int(Decimal(level * relevant).quantize(Decimal(1), ROUND_HALF_UP))
-    seen, precisions = 0, []
+    hits, precisions = 0, []
     for rank, item in enumerate(ranking, 1):
-        seen += grades.get(item, 0) > 0
-        precisions.append((seen, seen / rank))
-    return max((precision for seen, precision in precisions if seen >= needed), default=0.0)
+        hits += grades.get(item, 0) > 0
+        precisions.append((hits, hits / rank))
+    return max((precision for hits, precision in precisions if hits >= needed), default=0.0)
 
 
 @given(judged_rankings(), st.integers(0, 20))
@@ -50,7 +50,7 @@ def test_the_eleven_point_average_rounds_likewise(case):
 
 def test_version_9_rounds_up_where_version_10_rounds_down():
     ranking, grades = ["a", "x", "b", "c"], dict.fromkeys("abc", 1)
-    # Recall 0.4 of three items is 1.2 items: two in version 9, one in version 10.
+    # Recall 0.4 of three items is 1.2 items, which version 9 rounds to two and version 10 to one.
     assert value(ranking, grades, "iprec@0.4") == 1.0
     assert value(ranking, grades, "iprec@0.4", profile="trec_eval9") == 0.75
     assert value(ranking, grades, "11pt") == pytest.approx((5 * 1 + 6 * 0.75) / 11)

@@ -1,4 +1,4 @@
-"""Shared by the tests of compiled functions: both implementations, random files and runs, and counts by definition."""
+"""Helpers for tests of compiled functions: both implementations, random files and runs, and counts by definition."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def lines(draw: st.DrawFn, width: int, value_column: int, broken: bool) -> bytes
 
 @st.composite
 def files(draw: st.DrawFn, width: int = 6, value_column: int = 4, broken: bool = True) -> bytes:
-    """TREC text with every freedom the grammar leaves, and if `broken` with faults here and there."""
+    """Generate TREC text that uses all of its grammar; if `broken`, with some faults."""
     rows = draw(st.lists(lines(width, value_column, broken), max_size=40))
     order = draw(st.sampled_from(["as drawn", "by query"]))
     if order == "by query":
@@ -122,7 +122,7 @@ golds = st.dictionaries(queries, st.lists(ids, unique=True, max_size=8), max_siz
 
 
 def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a call returns, or which error it raises: a value by which two implementations can be compared."""
+    """Return the result of a call or the error it raises, as a value to compare two implementations."""
     try:
         return function(*arguments)
     except RowFault as fault:
@@ -132,7 +132,7 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def hits(function: Callable[..., Any], run: Any, gold: Gold, *, float32: bool = False, drop_self: bool = False) -> Any:
-    """The first three totals, the counts and the depths; or the fault."""
+    """Return the first three totals, the counts and the depths, or the fault."""
     result = all_hits(function, run, gold, float32=float32, drop_self=drop_self)
     return result if isinstance(result[0], str) else (result[0][:3], *result[1:])
 
@@ -140,7 +140,7 @@ def hits(function: Callable[..., Any], run: Any, gold: Gold, *, float32: bool = 
 def all_hits(
     function: Callable[..., Any], run: Any, gold: Gold, *, float32: bool = False, drop_self: bool = False
 ) -> Any:
-    """As `hits`, with all totals."""
+    """Return the same as `hits`, with all totals."""
     items = [item for judged in gold.values() for item in judged]
     starts = np.cumsum([0, *map(len, gold.values())], dtype=np.int64)
     counts, depth = np.full((4, len(items)), 99, np.int64), np.full(len(gold), 99, np.int64)
@@ -150,7 +150,7 @@ def all_hits(
 
 
 def hits_by_definition(run: Mapping[str, Mapping[str, float]], gold: Gold, float32: bool, drop_self: bool) -> Any:
-    """The counts, pair by pair, as the documentation words them."""
+    """Return the counts, computed pair by pair as the documentation defines them."""
     columns, depth, dropped = [], [], 0
     remaining: dict[str, list[tuple[str, float]]] = {}
     for query, ranking in run.items():
@@ -180,7 +180,7 @@ def hits_by_definition(run: Mapping[str, Mapping[str, float]], gold: Gold, float
 
 
 def parsed(data: bytes) -> dict[str, dict[str, float]]:
-    """A faultless run as dictionaries."""
+    """Return a valid run as dictionaries."""
     run: dict[str, dict[str, float]] = {}
     for line in data.split(b"\n"):
         tokens = line.split()

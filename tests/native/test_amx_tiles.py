@@ -1,4 +1,4 @@
-"""Products with bfloat16 tiles stay within the bound that the counts rely on, and so move no count."""
+"""Test that products with bfloat16 tiles stay within the bound that the counts rely on, and change no count."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_products_err_by_no_more_than_the_bound(shape, kind, other):
     queries = items[rng.integers(0, rows, columns)] if other == "same" else vectors(other, columns, width, rng)
     if kind == "cancelling" and other == "normal":
         queries[:, width // 2 : width // 2 * 2] = queries[:, : width // 2]
-    # float64 errs too, a billionth as much; it holds every float32 and every product of two of them.
+    # The error of float64 is a billionth of this; it represents every float32 and every product of two exactly.
     exact = items.astype(np.float64) @ queries.astype(np.float64).T
     error = tile_error(width, _amx_tiles.SUM_LENGTH)
     bound = error.bound(lengths_of(queries), lengths_of(items)[:, None], squared=False)
@@ -61,14 +61,14 @@ def test_products_err_by_no_more_than_the_bound(shape, kind, other):
 def test_two_parts_hold_all_but_a_share_of_2_to_the_minus_17_of_a_number(kind):
     rng = np.random.default_rng(4)
     items = vectors(kind, 50, 70, rng)
-    kept = product_of(items, np.eye(70, dtype=np.float32)).astype(np.float64)
-    assert (np.abs(kept - items) <= np.maximum(2.0**-17 * np.abs(items.astype(np.float64)), TINY)).all()
+    rounded = product_of(items, np.eye(70, dtype=np.float32)).astype(np.float64)
+    assert (np.abs(rounded - items) <= np.maximum(2.0**-17 * np.abs(items.astype(np.float64)), TINY)).all()
     if kind in ("normal", "wide", "edges"):
-        assert (kept[np.abs(items) > 0] != 0).all()
+        assert (rounded[np.abs(items) > 0] != 0).all()
 
 
 def parts(rows):
-    """The two bfloat16 parts of each number, from the definition of rounding to 8 significant bits."""
+    """Return the two bfloat16 parts of each number, from the definition of rounding to 8 significant bits."""
     wide = rows.astype(np.float64)
 
     def rounded(values):
@@ -96,7 +96,7 @@ def test_the_bound_covers_what_is_left_out_and_what_any_order_of_adding_loses(di
     (query_high, query_low), (item_high, item_low) = parts(query), parts(item)
     multiplied = np.stack([query_high * item_high, query_high * item_low, query_low * item_high])
     left_out = np.abs(query.astype(np.float64) * item - multiplied.sum(axis=0)).sum()
-    # Each product passes at most so many additions, in its own sum and in the sum of sums, each off by half an ulp.
+    # A product is part of at most this many additions, each of which has an error of at most half an ulp.
     length = 512
     additions = 3 * min(len(query), length) - 1 + -(-len(query) // length) - 1
     adding = ((1 + 2.0**-24) ** additions - 1) * np.abs(multiplied).sum()
@@ -118,13 +118,13 @@ def test_the_worst_numbers_come_near_the_bound_but_not_beyond():
 def test_the_limits_of_a_count_with_tiles_are_at_least_as_far_apart_as_the_tiles_err(monkeypatch):
     rng = np.random.default_rng(2)
     items, queries = vectors("edges", 3000, 40, rng), vectors("edges", 80, 40, rng)
-    seen = []
+    calls = []
     compare = Tiles.compare
 
     def watched(self, packed_items, packed_queries, rows, left_out, widths, low, high, most):
         out = np.empty((rows, len(left_out)), np.float32)
         _amx_tiles.products(packed_items, packed_queries, out)
-        seen.append((out, low, high))
+        calls.append((out, low, high))
         return compare(self, packed_items, packed_queries, rows, left_out, widths, low, high, most)
 
     monkeypatch.setattr(Tiles, "compare", watched)
@@ -133,8 +133,8 @@ def test_the_limits_of_a_count_with_tiles_are_at_least_as_far_apart_as_the_tiles
     scales = 2.0 ** -np.frexp(np.abs(queries).max(axis=1))[1]
     exact = items.astype(np.float64) @ (queries * scales[:, None]).astype(np.float64).T
     scores = exact[7 * np.arange(80), np.arange(80)]
-    assert len(seen) == 3
-    for block, (out, low, high) in enumerate(seen):
+    assert len(calls) == 3
+    for block, (out, low, high) in enumerate(calls):
         error = np.abs(out - exact[1000 * block :][:1000]).max(axis=0)
         assert (high - scores >= error).all()
         assert (scores - low >= error).all()
@@ -165,7 +165,7 @@ def test_counting_is_comparing_the_products_with_the_limits(problem):
         product[left_out[column], column] = -np.inf
     repeated = np.concatenate([product[:, :width] for width in widths], axis=1) if len(widths) else product[:, :0]
     finite = np.where(np.isfinite(repeated), repeated, 0)
-    # Some limits are scores of their column, where greater and greater or equal differ.
+    # Some limits equal scores of their column, to distinguish > from >=.
     at = rng.integers(0, len(items), (2, repeated.shape[1]))
     limits = np.sort(finite[at, np.arange(repeated.shape[1])], axis=0)
     low, high = np.ascontiguousarray(limits[0]), np.ascontiguousarray(limits[1])
@@ -182,16 +182,16 @@ def test_counting_is_comparing_the_products_with_the_limits(problem):
 
 
 def hits_both_ways(*arguments, **options):
-    """The counts with tiles for however few queries, and without tiles."""
-    found = []
+    """Return the counts with tiles, for any number of queries, and without tiles."""
+    counts = []
     for tiles in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(exact_products, "LEAST_QUERIES", 0)
             patch.setattr(exact_products, "HAS_TILES", tiles)
             patch.setattr(exact_products, "INTEGER_KERNELS", [])
             hits = exact_hits(*arguments, **options)
-        found.append([getattr(hits, name).tolist() for name in COUNTS])
-    return found
+        counts.append([getattr(hits, name).tolist() for name in COUNTS])
+    return counts
 
 
 @needs_tiles

@@ -1,4 +1,4 @@
-"""`count_column_hits` counts in columns what `count_mapping_hits` counts in dicts of the same rows."""
+"""Test that `count_column_hits` on columns equals `count_mapping_hits` on dicts of the same rows."""
 
 from __future__ import annotations
 

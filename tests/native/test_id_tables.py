@@ -1,4 +1,4 @@
-"""No file can be made whose ids share the slots of the hash table: the hash is seeded anew in every process."""
+"""Test that no file can contain ids that all collide in the hash table, because each process seeds the hash anew."""
 
 import subprocess
 import sys
@@ -15,8 +15,8 @@ WORD = (1 << 64) - 1
 pytestmark = pytest.mark.skipif(not native.COMPILED, reason="the hash table is part of the compiled readers")
 
 
-def colliding_ids(wanted: int) -> list[bytes]:
-    """Printable ids of eight bytes with one hash under a fixed pair of multipliers, found by inverting the hash."""
+def colliding_ids(count: int) -> list[bytes]:
+    """Return printable ids of eight bytes with equal hashes under fixed multipliers, computed by inverting the hash."""
     ids: list[bytes] = []
     invert_first, invert_second = np.uint64(pow(FIRST, -1, 1 << 64)), np.uint64(pow(SECOND, -1, 1 << 64))
     step = 1 << 22
@@ -27,8 +27,8 @@ def colliding_ids(wanted: int) -> list[bytes]:
             words = (words * invert_first) ^ np.uint64(8 * SECOND & WORD)
             letters = words.view(np.uint8).reshape(-1, 8)
             ids += [row.tobytes() for row in letters[((letters > 35) & (letters < 127)).all(axis=1)]]
-            if len(ids) >= wanted:
-                return ids[:wanted]
+            if len(ids) >= count:
+                return ids[:count]
     raise AssertionError("too few ids")
 
 
@@ -68,7 +68,7 @@ def work(data: bytes) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["items", "queries"])
 def test_ids_made_to_collide_take_the_time_of_random_ones(crafted, role):
-    # Under a known hash, 12,000 ids need 72 million comparisons in the place of some thousands.
+    # With a known hash, 12,000 colliding ids need 72 million comparisons instead of some thousands.
     assert work(run_of(crafted, role)) < 20 * work(run_of(random_ids(12_000), role))
 
 

@@ -1,4 +1,4 @@
-"""The package uses the extension modules where they are built, unless the environment forbids it."""
+"""Test that the package uses the extension modules if they are built, unless the environment forbids it."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ def test_the_environment_can_choose_the_fallback(setting):
     environment = {**os.environ, "GOLDRANK_NO_NATIVE": setting, "PYTHONPATH": path}
     command = [sys.executable, "-c", PRINT_CHOICE]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    shown = run.stdout.split()
+    printed = run.stdout.split()
     expected = COMPILED and not setting
-    assert shown[0] == str(expected)
-    assert shown[1] == ("goldrank.native._hit_counting" if expected else "goldrank.native.fallback.hit_counting")
+    assert printed[0] == str(expected)
+    assert printed[1] == ("goldrank.native._hit_counting" if expected else "goldrank.native.fallback.hit_counting")

@@ -1,4 +1,4 @@
-"""Products of vectors rounded to 16-bit integers stay within the bound that counts and searches rely on."""
+"""Test that products of vectors rounded to 16-bit integers stay within the bound that counts and searches rely on."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lengths_above(rows):
 
 
 def integers_of(kernel, items, queries, *, squared=False):
-    """The integers of both sides, and the scores and products of their pairs."""
+    """Return the integers of items and queries, and the scores and products of their pairs."""
     lengths = lengths_above(items)
     integers = Integers(squared=squared, longest=lengths.max(), kernel=(kernel, PANELS[kernel]))
     wide = items.astype(np.float64)
@@ -72,8 +72,8 @@ def test_the_largest_products_do_not_overflow(kernel):
             same = np.repeat(row, 20, axis=0).astype(np.float32)
             for queries in (same, -same):
                 for squared in (False, True):
-                    *_, items, asked, scores, products = integers_of(kernel, same, queries, squared=squared)
-                    np.testing.assert_allclose(products, scores * items.scale * asked.scales, rtol=1e-2)
+                    *_, items, integer_queries, scores, products = integers_of(kernel, same, queries, squared=squared)
+                    np.testing.assert_allclose(products, scores * items.scale * integer_queries.scales, rtol=1e-2)
 
 
 @each_kernel
@@ -83,8 +83,8 @@ def test_sums_are_those_of_wide_integers(kernel):
         kernel, vectors("normal", 45, 70, rng), vectors("normal", 37, 70, rng)
     )
     panel = PANELS[kernel]
-    asked = queries.packed.reshape(-1, 35, panel, 2).transpose(0, 2, 1, 3).reshape(-1, 70)[:37]
-    assert products.tolist() == (items.numbers.astype(np.int64) @ asked.astype(np.int64).T).tolist()
+    rows = queries.packed.reshape(-1, 35, panel, 2).transpose(0, 2, 1, 3).reshape(-1, 70)[:37]
+    assert products.tolist() == (items.numbers.astype(np.int64) @ rows.astype(np.int64).T).tolist()
 
 
 @st.composite
@@ -132,12 +132,12 @@ def test_selecting_keeps_the_largest_products_above_the_floor(kernel, problem, d
     )
     integers.select(packed_items, packed_queries, first, depth, best, counts, rising)
     for query in range(len(queries)):
-        wanted = sorted((entry for entry in entries[:, query].tolist() if entry > floors[query]), reverse=True)
-        assert sorted(best[query, : counts[query]].tolist(), reverse=True)[:depth] == wanted[:depth]
+        expected = sorted((entry for entry in entries[:, query].tolist() if entry > floors[query]), reverse=True)
+        assert sorted(best[query, : counts[query]].tolist(), reverse=True)[:depth] == expected[:depth]
 
 
 def hits_both_ways(kernel, *arguments, **options):
-    """The counts with integers for however few queries, and with BLAS."""
+    """Return the counts with integers, for any number of queries, and with BLAS."""
     results = []
     for kernels in ([(kernel, PANELS[kernel])], []):
         with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""`count_mapping_hits` counts what `count_trec_hits` counts, and reports the first entry that it cannot use."""
+"""Test that `count_mapping_hits` equals `count_trec_hits`, and reports the first entry that it cannot use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both implementations score pairs of vectors alike, bit for bit."""
+"""Test that both implementations of pair scoring give bit-identical scores."""
 
 from __future__ import annotations
 

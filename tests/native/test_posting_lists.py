@@ -1,4 +1,4 @@
-"""Both implementations rank items by the sum of their weights, and break ties by their order."""
+"""Test that both implementations rank items by the sum of their weights, and break ties by item order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _, compiled, both_implementations = implementations("posting_lists")
 
 @st.composite
 def searches(draw: st.DrawFn):
-    """Lists whose weights are often equal, and 0; queries with repeated words and with none."""
+    """Generate lists with many equal and zero weights, and queries with repeated words and without words."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     size, vocabulary, queries = draw(st.integers(1, 3000)), draw(st.integers(1, 8)), draw(st.integers(0, 4))
     lists = [np.flatnonzero(rng.random(size) < rng.choice([0.0, 0.1, 0.9])) for _ in range(vocabulary)]
@@ -47,7 +47,7 @@ def test_results_are_those_of_the_definition(module, search):
 
 
 def arguments(**changes):
-    """A search of two lists over three items for one query."""
+    """Return the arguments of a search in two lists over three items for one query."""
     valid = {
         "starts": np.array([0, 2, 3]),
         "items": np.array([0, 2, 1], np.int32),

@@ -1,4 +1,4 @@
-"""Both implementations draw, add and multiply as the definitions say."""
+"""Test that both implementations of resampling draw, add and multiply as defined."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def generator(seed: int) -> tuple[np.random.SFC64, np.ndarray]:
-    """A generator of numpy, and the numbers of its state."""
+    """Return a NumPy generator and the numbers of its state."""
     bits = np.random.SFC64(seed)
     bits.random_raw(3)
     return bits, bits.state["state"]["state"].view(np.int64).copy()

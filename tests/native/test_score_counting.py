@@ -1,4 +1,4 @@
-"""Both implementations count scores beyond limits as the definition says."""
+"""Test that both implementations count scores beyond limits as defined."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EDGES = [0.0, -0.0, 1.0, np.nextafter(1.0, 2.0), 1e-45, -1e-45, 3e38, -3e38, -np
 
 @st.composite
 def blocks(draw: st.DrawFn) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]:
-    """Scores in which limits, their neighbours and extremes are common, sometimes as a slice of a wider block."""
+    """Generate scores with many limits, neighbours of limits and extremes, sometimes as a slice of a wider block."""
     rows, columns = draw(st.integers(0, 70)), draw(st.integers(0, 600))
     dtype = draw(st.sampled_from([np.float32, np.float64]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))

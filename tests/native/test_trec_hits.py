@@ -1,4 +1,4 @@
-"""`count_trec_hits` counts as documented in both implementations, whatever the order and the faults of the file."""
+"""Test that both implementations of `count_trec_hits` count as documented, for any order and any faults of the file."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def test_scattered_lines_of_any_length_and_ending_agree(ending, width):
 def test_scattered_lines_may_be_far_apart():
     data, gold = long_run(1, queries=3, results=1500, levels=200, order="interleaved")
     middle = data.index(b"\n", len(data) // 2) + 1
-    apart = data[:middle] + b" " * (1 << 26) + b"\n" + data[middle:]
-    assert hits(compiled.count_trec_hits, apart, gold) == hits(compiled.count_trec_hits, data, gold)
+    padded = data[:middle] + b" " * (1 << 26) + b"\n" + data[middle:]
+    assert hits(compiled.count_trec_hits, padded, gold) == hits(compiled.count_trec_hits, data, gold)
 
 
 @needs_compiled
@@ -160,7 +160,7 @@ def test_drop_self_leaves_the_query_out_of_its_own_results(module: ModuleType):
 
 
 def run_of(*lines: str) -> bytes:
-    """Lines written as query, item and score."""
+    """Return a run file from lines of query, item and score."""
     return "".join("{} Q0 {} 1 {} t\n".format(*line.split()) for line in lines).encode()
 
 
@@ -265,7 +265,7 @@ def test_any_buffer_is_read(module: ModuleType, tmp_path: Path):
 
 
 def arguments(**changed: object) -> list[object]:
-    """Arguments for two queries with one judged item each, some of them changed."""
+    """Return arguments for two queries with one judged item each, with some changes."""
     fitting = {
         "gold_queries": ["q", "p"],
         "gold_starts": np.array([0, 1, 2]),

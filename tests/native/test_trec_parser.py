@@ -1,4 +1,4 @@
-"""`parse_trec` groups by query and parses numbers as Python does, in both implementations."""
+"""Test that both implementations of `parse_trec` group by query and parse numbers as Python does."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_number_before_the_item_is_refused(module: ModuleType, shape):
 @given(st.randoms(use_true_random=False), st.sampled_from(["\n", "\r\n"]))
 @examples(1)
 def test_irregular_lines_among_many_regular_ones_end_alike(random, ending):
-    """Longer than the parts of a file whose white space is indexed at once."""
+    """The file is longer than the parts whose white space is indexed at once."""
     lines = [f"q{row // 50} 0 d{row} {row / 8}" for row in range(400)]
     for _ in range(random.randrange(4)):
         irregular = random.choice(

@@ -1,4 +1,4 @@
-"""Both implementations split texts into the same words or pieces, and number them by first occurrence."""
+"""Test that both implementations split texts into the same words or pieces, and number them by first occurrence."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ built = st.sampled_from([ASCII, ASCII + OTHERS]).flatmap(
 def test_words_are_those_of_the_regular_expression_in_their_order(module, texts, least):
     numbers, lengths, words = module.number_words(texts, least)
     split = [re.findall(rf"\w{{{least},}}", text.lower()) for text in texts]
-    assert [words[number] for number in np.frombuffer(numbers, np.int32)] == [word for each in split for word in each]
-    assert np.frombuffer(lengths, np.int64).tolist() == [len(each) for each in split]
-    assert words == list(dict.fromkeys(word for each in split for word in each))
+    assert [words[number] for number in np.frombuffer(numbers, np.int32)] == [
+        word for tokens in split for word in tokens
+    ]
+    assert np.frombuffer(lengths, np.int64).tolist() == [len(tokens) for tokens in split]
+    assert words == list(dict.fromkeys(word for tokens in split for word in tokens))
 
 
 @both_implementations
@@ -40,7 +42,7 @@ def test_many_words_keep_their_numbers_while_the_table_grows(module):
 
 @st.composite
 def joined_pairs(draw):
-    """A table of the bytes between which no text is cut: random for some characters, all that are not ASCII."""
+    """Generate a table of byte pairs between which no text is cut: random pairs, and all that are not ASCII."""
     joined = np.ones((256, 256), bool)
     joined[:128, :128] = draw(st.booleans())
     for first, second in draw(st.sets(st.tuples(st.sampled_from(b"aAb_ -'\x00"), st.sampled_from(b"aAb_ -'\x00")))):
@@ -62,9 +64,11 @@ def test_texts_are_cut_where_neighbours_are_not_joined(module, texts, joined):
             else:
                 parts.append(bytes([second]))
         cut.append([part.decode("utf-8", "surrogatepass") for part in parts])
-    assert [pieces[number] for number in np.frombuffer(numbers, np.int32)] == [piece for each in cut for piece in each]
-    assert np.frombuffer(lengths, np.int64).tolist() == [len(each) for each in cut]
-    assert pieces == list(dict.fromkeys(piece for each in cut for piece in each))
+    assert [pieces[number] for number in np.frombuffer(numbers, np.int32)] == [
+        piece for segments in cut for piece in segments
+    ]
+    assert np.frombuffer(lengths, np.int64).tolist() == [len(segments) for segments in cut]
+    assert pieces == list(dict.fromkeys(piece for segments in cut for piece in segments))
 
 
 @needs_compiled

@@ -15,7 +15,7 @@ KINDS = ["normal", "wide", "edges", "denormal", "cancelling", "zero"]
 
 
 def vectors(kind, rows, width, rng):
-    """Rows of one kind of trouble."""
+    """Return rows of one difficult kind."""
     plain = rng.standard_normal((rows, width))
     if kind == "wide":
         plain *= 2.0 ** rng.integers(-40, 41, (rows, width))
@@ -24,7 +24,7 @@ def vectors(kind, rows, width, rng):
     elif kind == "denormal":
         plain *= 2.0 ** rng.integers(-149, -100, (rows, width))
     elif kind == "cancelling":
-        # The second half takes back what the first half adds up to.
+        # The second half cancels the sum of the first half.
         half = width // 2
         plain[:, half : 2 * half] = -plain[:, :half] * (1 + 2.0**-20 * rng.integers(-2, 3, (rows, half)))
     elif kind == "zero":
@@ -33,12 +33,12 @@ def vectors(kind, rows, width, rng):
 
 
 def close_rows(rows, width, rng):
-    """Rows that differ by single bits, come twice, or are zero."""
+    """Return rows that differ by single bits, are duplicates, or are zero."""
     base = rng.standard_normal(width).astype(np.float32)
-    made = np.repeat(base[None], rows, axis=0)
+    result = np.repeat(base[None], rows, axis=0)
     moved = rng.integers(0, rows, 2 * rows), rng.integers(0, width, 2 * rows)
-    made[moved] = np.nextafter(made[moved], np.float32(9))
-    made[::3] = made[::3, rng.permutation(width)]
-    made[::7] = 0
-    made[1::5] = rng.standard_normal(width)
-    return made
+    result[moved] = np.nextafter(result[moved], np.float32(9))
+    result[::3] = result[::3, rng.permutation(width)]
+    result[::7] = 0
+    result[1::5] = rng.standard_normal(width)
+    return result

@@ -13,7 +13,7 @@ CUTOFFS = [1, 3, 5, 10]
 
 
 def documents_that_ask():
-    """Graded gold and runs over documents of which some are queries too, so that a query meets its own id."""
+    """Return graded gold and a run; some documents are also queries, so that a query can retrieve itself."""
     rng = random.Random(5)
     items = [f"d{i}" for i in range(40)]
     gold, run = {}, {}
@@ -30,14 +30,14 @@ def test_profile_beir_equals_beir():
     gold, run = documents_that_ask()
     results = copy.deepcopy(run)
     measured = evaluation.EvaluateRetrieval.evaluate(gold, results, CUTOFFS)
-    # The first call has taken the query's own id out of the results.
+    # The first call has removed the query's own id from the results.
     custom = [
         evaluation.EvaluateRetrieval.evaluate_custom(gold, results, CUTOFFS, metric)
         for metric in ("mrr", "r_cap", "accuracy")
     ]
     theirs = {name: value for values in (*measured, *custom) for name, value in values.items()}
     assert len(theirs) == 7 * len(CUTOFFS)
-    # ir_measures means another metric by the capital name.
+    # In ir_measures, the capitalised name is another metric.
     written = {name: name.replace("Accuracy", "accuracy") for name in theirs}
     ours = gr.score(gold, run, list(written.values()), profile="beir")
     for name, value in theirs.items():

@@ -1,4 +1,4 @@
-"""Every metric name of a peer has the same value in goldrank, or is rejected."""
+"""Test that every metric name of a peer has the same value in goldrank, or is rejected."""
 
 import math
 import random
@@ -18,7 +18,7 @@ COMPARED_ELSEWHERE = {
 
 
 def make(seed, grades, queries=8, items=30):
-    """Graded gold and a run without ties; every query has relevant items, some of them not retrieved."""
+    """Return graded gold and a run without ties; every query has relevant items, some of them not retrieved."""
     rng = random.Random(seed)
     names = [f"d{i}" for i in range(items)]
     gold, run = {}, {}
@@ -34,7 +34,7 @@ POOLED_GOLD, _ = make(3, (-1, 0, 0, 1, 2, 3))
 
 
 def is_refused(name):
-    """Whether goldrank knows the name and refuses it; a guess at another metric is no refusal."""
+    """Return True if goldrank knows the name and rejects it, without suggesting another metric."""
     try:
         gr.Metric.parse(name, needs_cutoff=False)
     except gr.InputError as error:
@@ -42,7 +42,7 @@ def is_refused(name):
     return False
 
 
-# ir_measures: measures of providers that are installed with it, in all their parameters.
+# These are the measures of the providers that are installed with ir_measures, with all their parameters.
 IR_MEASURES = [
     "AP", "MAP", "AP@5", "AP(rel=2)", "AP(rel=2)@5", "AP(cutoff=5)", "nDCG", "NDCG", "nDCG@5", "nDCG(dcg='log2')@5",
     "nDCG(dcg='exp-log2')@5", "nDCG(gains={0:0,1:1})@5", "nDCG(gains={0:1,1:5,2:3})", "nDCG(gains={3:1})@10",
@@ -189,9 +189,9 @@ def test_what_is_refused_as_the_same_number_is_the_same_number():
 
 
 def whole_ranking():
-    """One query whose gold is all among the scored items, as arrays and as gold and run."""
+    """Return one query whose gold items are all scored, as arrays and as gold and run."""
     rng = np.random.default_rng(8)
-    # torchmetrics takes an item whose score is not above 0 as not retrieved.
+    # torchmetrics treats an item with a score of at most 0 as not retrieved.
     grades, scores = rng.integers(0, 4, 20), (1 + rng.permutation(20)) / 20
     items = [f"d{i}" for i in range(20)]
     gold = {"q": dict(zip(items, grades.tolist(), strict=True))}

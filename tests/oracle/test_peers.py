@@ -1,4 +1,4 @@
-"""Values of ir_measures, ranx and scikit-learn: equal under their conventions, with a test for each difference."""
+"""Test equality with ir_measures, ranx and scikit-learn under their conventions, and each difference."""
 
 import numpy as np
 import pytest

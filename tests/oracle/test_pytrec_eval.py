@@ -82,8 +82,8 @@ def test_a_near_tie_in_float32_is_ordered_by_id_in_trec_eval_9_and_by_score_in_1
 
 @given(GOLD, RUNS, st.sampled_from([1, 2, 3]), st.booleans())
 def test_every_option_of_trec_eval_equals_pytrec_evals_on_every_metric(gold, run, level, judged_only):
-    """-l is relevance_level, -J is unjudged=drop."""
-    # A query that no judged item answers has no precision there: 0 / 0.
+    """Option -l is relevance_level, and -J is unjudged=drop."""
+    # A query without judged items in its results has no precision (0 / 0).
     run = {query: {**items, "d0": 5.0} for query, items in run.items()}
     evaluator = pytrec_eval.RelevanceEvaluator(
         gold, MEASURES, relevance_level=level, judged_docs_only_flag=judged_only
@@ -122,7 +122,7 @@ def test_a_metric_with_a_level_of_its_own_keeps_it():
 
 @given(GOLD, RUNS)
 def test_profile_beir_equals_pytrec_eval_on_results_without_the_query_itself(gold, run):
-    """BEIR drops results whose id is the query's, from the results only, and hands the rest to pytrec_eval."""
+    """BEIR drops the query's own id from the results only, and passes the rest to pytrec_eval."""
     renamed = {
         query: {("q1" if item == "d1" else item): g for item, g in judged.items()} for query, judged in gold.items()
     }

@@ -1,6 +1,6 @@
-"""Every number that the program trec_eval prints, under its options.
+"""Test every number that the program trec_eval prints, under its options.
 
-Its sources are in no package registry. The tests use the executable that ``$TREC_EVAL`` names, build the folder of
+The sources are in no package registry. The tests use the executable that ``$TREC_EVAL`` names, build the folder of
 sources that it names, or use the program on the path.
 """
 
@@ -29,29 +29,29 @@ OPTIONS = {
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory):
-    given = os.environ.get("TREC_EVAL") or shutil.which("trec_eval")
-    if given is None:
+    path = os.environ.get("TREC_EVAL") or shutil.which("trec_eval")
+    if path is None:
         pytest.skip("there is no trec_eval: set TREC_EVAL to the program or to a folder of its sources")
-    if Path(given).is_file():
-        return given
+    if Path(path).is_file():
+        return path
     if shutil.which("make") is None or shutil.which("cc") is None:
         pytest.skip("trec_eval cannot be built: there is no make or no C compiler")
     folder = tmp_path_factory.mktemp("trec_eval") / "sources"
-    shutil.copytree(given, folder)
+    shutil.copytree(path, folder)
     subprocess.run(["make", "trec_eval"], cwd=folder, check=True, capture_output=True)
     return str(folder / "trec_eval")
 
 
 @pytest.fixture(scope="session")
 def profile(program):
-    done = subprocess.run([program, "--version"], check=False, capture_output=True, text=True)
-    version = int(re.search(r"version (\d+)", done.stdout + done.stderr)[1])
+    process = subprocess.run([program, "--version"], check=False, capture_output=True, text=True)
+    version = int(re.search(r"version (\d+)", process.stdout + process.stderr)[1])
     return "trec_eval" if version >= 10 else "trec_eval9"
 
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
-    """Graded gold with grades below 0, and a run with many ties that answers not every query."""
+    """Graded gold with grades below 0, and a run with many ties that has no results for some queries."""
     rng = random.Random(1)
     items = [f"d{i}" for i in range(300)]
     gold = {
@@ -68,8 +68,8 @@ def data(tmp_path_factory):
 
 
 def printed(program, files, *options):
-    done = subprocess.run([program, *options, *map(str, files)], check=True, capture_output=True, text=True)
-    return {name: value for name, _, value in (line.split() for line in done.stdout.splitlines())}
+    process = subprocess.run([program, *options, *map(str, files)], check=True, capture_output=True, text=True)
+    return {name: value for name, _, value in (line.split() for line in process.stdout.splitlines())}
 
 
 def read(name):
@@ -88,17 +88,17 @@ def test_every_number_that_trec_eval_prints_is_the_same_or_its_name_is_refused(p
         if metric is None:
             assert "trec_eval's" in refusal, name
             continue
-        got = gr.score(gold, run, metric, profile=profile, **OPTIONS[options])[str(metric)].value
-        assert got == pytest.approx(float(value), abs=6e-5), name
+        ours = gr.score(gold, run, metric, profile=profile, **OPTIONS[options])[str(metric)].value
+        assert ours == pytest.approx(float(value), abs=6e-5), name
         compared += 1
     assert compared > 60
 
 
-# Its ideal order takes gains that differ by less than 1 as equal, so all of these are whole numbers.
+# trec_eval treats gains that differ by less than 1 as equal in its ideal order, so all gains are whole numbers.
 @pytest.mark.parametrize("measure", ["ndcg.1=7,2=9", "ndcg.1=1,2=1,3=1", "ndcg.3=0", "set_F.4", "set_F.0.5"])
 def test_a_measure_with_parameters_has_the_value_of_trec_eval(program, profile, data, measure):
     gold, run, files = data
     (value,) = printed(program, files, "-m", measure).values()
     metric = gr.Metric.parse(measure)
-    got = gr.score(gold, run, metric, profile=profile)[str(metric)].value
-    assert got == pytest.approx(float(value), abs=6e-5)
+    ours = gr.score(gold, run, metric, profile=profile)[str(metric)].value
+    assert ours == pytest.approx(float(value), abs=6e-5)

@@ -1,4 +1,4 @@
-"""Calibration: constants are positive, fits recover their inputs, and no files are left behind."""
+"""Test calibration: constants are positive, fits recover their inputs, and temporary files are removed."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ TINY = ((500, 8, 64, 1), (2_000, 16, 80, 1), (1_500, 32, 200, 2))
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Small sizes everywhere, and neither Ray nor a GPU."""
+    """Calibrate with small sizes and without Ray or a GPU."""
     for name in ("COUNTING", "SEARCH"):
         monkeypatch.setattr(calibration, name, TINY)
     monkeypatch.setattr(calibration, "_SHARD", (512, 8))

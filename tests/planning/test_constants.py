@@ -1,4 +1,4 @@
-"""Constants survive their file, and a file that is damaged or something else is refused."""
+"""Test that constants are written and read back, and that damaged or unrelated files are rejected."""
 
 import json
 from dataclasses import asdict, replace

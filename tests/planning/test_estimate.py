@@ -1,4 +1,4 @@
-"""Plans follow from sizes and constants alone: they scale, add up, say what limits them and what does not fit."""
+"""Test that plans scale with sizes and constants, add up, name their bottleneck and report what does not fit."""
 
 import math
 from dataclasses import replace
@@ -60,9 +60,9 @@ def test_more_items_never_take_less_time(times):
 
 
 def test_local_ranking_is_shared_by_the_cores_and_reading_is_not():
-    one, many = replace(JOB, cores=1), replace(JOB, cores=8)
-    assert seconds(one, "exact ranks") == pytest.approx(8 * seconds(many, "exact ranks"))
-    assert seconds(one, "read texts") == seconds(many, "read texts")
+    one_core, many_cores = replace(JOB, cores=1), replace(JOB, cores=8)
+    assert seconds(one_core, "exact ranks") == pytest.approx(8 * seconds(many_cores, "exact ranks"))
+    assert seconds(one_core, "read texts") == seconds(many_cores, "read texts")
 
 
 def test_a_cluster_of_twice_the_machines_ranks_in_half_the_time_as_long_as_there_are_shards_for_all():

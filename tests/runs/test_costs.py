@@ -1,4 +1,4 @@
-"""The seconds of a run: what it would take without caches, and for composed models at least what their parts take."""
+"""Test the seconds of a run: its time without caches, which for composed models is at least that of their parts."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The commit of the working folder, read without running what a downloaded repository configures."""
+"""Test reading the commit of the working folder without running commands that a downloaded repository configures."""
 
 import os
 import shutil
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 def git(folder, *arguments):
     name = ["-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *name, *arguments], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    process = subprocess.run(["git", *name, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return process.stdout.strip()
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_no_program_that_the_repository_names_is_run(repository, tmp_path, monke
     included = tmp_path / "included"
     included.write_text(f"[core]\n\tfsmonitor = {program}\n")
     git(repository, "config", "include.path", str(included))
-    (repository / "a.txt").write_text("two\n")  # so that filters are asked
+    (repository / "a.txt").write_text("two\n")  # so that Git runs filters
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(program))
     monkeypatch.chdir(repository)
     assert git_commit().endswith("+")

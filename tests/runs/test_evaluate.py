@@ -1,4 +1,4 @@
-"""From a model and a task to scores: the numbers are those of the rankings, whatever the threads, parts and models."""
+"""Test `evaluate`: scores equal those of the exported rankings, for any number of threads, part size and model."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def related(documents: dict[str, str], gold: dict[str, dict[str, float]]) -> Ran
 
 
 def retrieval(documents: dict[str, str], queries: dict[str, str], gold: dict[str, dict[str, float]]) -> RankingTask:
-    items, asked = (
+    items, query_documents = (
         Documents([Document.plain(id, text) for id, text in texts.items()], "test") for texts in (documents, queries)
     )
-    return task_of(Collection("test", items, asked, Gold(gold).columns))
+    return task_of(Collection("test", items, query_documents, Gold(gold).columns))
 
 
 class Scored:
-    """A scorer of pairs whose scores are written down, those of other pairs being 0."""
+    """A scorer of pairs with given scores, and 0 for all other pairs."""
 
     identity = "scores written down"
 
@@ -54,16 +54,16 @@ def test_scores_of_the_classic_collections_are_those_of_pytrec_eval_on_the_expor
     model, task, folder, shared_data, tmp_path
 ):
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    made = evaluate(model, f"{task}:{shared_data / 'collections' / folder}")
-    made.run.write(tmp_path / "exported.run", format="trec")
-    made.gold.write(tmp_path / "qrels.txt", format="trec")
+    result = evaluate(model, f"{task}:{shared_data / 'collections' / folder}")
+    result.run.write(tmp_path / "exported.run", format="trec")
+    result.gold.write(tmp_path / "qrels.txt", format="trec")
     run = goldrank.Run.read(tmp_path / "exported.run").to_dict()
     qrels = {
         query: {item: int(grade) for item, grade in row.items()}
         for query, row in goldrank.Gold.read(tmp_path / "qrels.txt").to_dict().items()
     }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10", "map"}).evaluate(run)
-    ours = made.score(["ndcg@10", "map"], profile="trec_eval9")
+    ours = result.score(["ndcg@10", "map"], profile="trec_eval9")
     for metric, name in (("ndcg@10", "ndcg_cut_10"), ("map", "map")):
         values = ours[metric].per_query
         assert set(values) == set(theirs)
@@ -81,13 +81,13 @@ def test_the_leaderboard_is_the_same_for_every_number_of_threads_and_size_of_par
         defaults = EmbeddingCache.__init__.__kwdefaults__ | {"batch": batch}
         monkeypatch.setattr("goldrank.vectors.cache.EmbeddingCache.__init__.__kwdefaults__", defaults)
         monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / f"{threads}-{part}"))
-        made = evaluate(model, task)
-        rankings.append((made.scores["ndcg@10"].values.tolist(), [list(made.run[q]) for q in made.run]))
+        result = evaluate(model, task)
+        rankings.append((result.scores["ndcg@10"].values.tolist(), [list(result.run[q]) for q in result.run]))
     assert rankings[0] == rankings[1] == rankings[2]
 
 
 def streamed(task: RankingTask) -> RankingTask:
-    """The same task, its items read anew each time."""
+    """Return the same task, with its items read again on each iteration."""
     whole = task.read(None)
     items = Documents(lambda: iter(whole.items), "stream")
     parts = Collection(whole.name, items, whole.queries, whole.gold)
@@ -101,7 +101,7 @@ def test_streamed_items_give_the_same_rankings(model, monkeypatch):
     assert evaluate(model, streamed(task)).run.to_dict() == evaluate(model, task).run.to_dict()
 
 
-# A asks; the first place is A itself. D and "B & C" are tied. Z is in no article, and A lists itself.
+# A is a query whose first result is A itself. D and "B & C" tie. Z is no article, and the gold of A includes A.
 HAND_SCORES = {
     ("a", "a"): 9.0, ("a", "e"): 8.0, ("a", "d"): 7.0, ("a", "b"): 7.0, ("a", "f"): 3.0, ("a", "g"): 1.0,
     ("d", "d"): 9.0, ("d", "e"): 8.0, ("d", "a"): 6.0, ("d", "b"): 5.0, ("d", "f"): 4.0, ("d", "g"): 1.0,
@@ -111,7 +111,7 @@ HAND_GOLD = {"A": {"A": 1, "B & C": 1, "Z": 1}, "D": {"E": 1, "F": 1}}
 
 @pytest.fixture
 def hand_made(tmp_path):
-    """The example as Wikipedia articles: a CSV whose titles are escaped, with the gold beside it."""
+    """Write the example as Wikipedia articles: a CSV with escaped titles and a file of gold."""
     rows = ["Title,Sections"]
     for title, text in (("A", "a"), ("B &amp; C", "b"), ("D", "d"), ("E", "e"), ("F", "f"), ("G", "g")):
         rows.append(f"{title},\"[['', '{text}']]\"")
@@ -123,10 +123,10 @@ def hand_made(tmp_path):
 
 def test_sdr_conventions_on_an_example_worked_by_hand(hand_made):
     scores = hand_made.score(["mrr", "mpr", "recall@3"], profile="sdr")
-    # After the first place is dropped: A: E 0, D 1, "B & C" 2. D: E 0, A 1, "B & C" 2, F 3. Two queries, six articles.
+    # After dropping the first result: A: E 0, D 1, "B & C" 2. D: E 0, A 1, "B & C" 2, F 3. Two queries, six articles.
     assert scores["mrr"].per_query == {"A": 1 / 2, "D": 1.0}
     assert scores["mpr"].mean == pytest.approx((2 / 5 + 0 / 5 + 3 / 5) / 3)
-    # A lists three, of which only "B & C" can be found; of D's two, F stands at 3, which is not below 3.
+    # A has three gold items, of which only "B & C" can be retrieved; of D's two, F is at 3, which is not below 3.
     assert scores["recall@3"].per_query == {"A": 1 / 3, "D": 1 / 2}
     assert scores.counts.outside == 1
 
@@ -139,7 +139,7 @@ def test_tde_conventions_on_the_same_example(hand_made):
 
 def test_standard_conventions_on_the_same_example(hand_made):
     scores = hand_made.score(["mrr", "recall@3"])
-    # The query is out by its id, from ranking and gold; ranks count from 1; D stands before "B & C" by id.
+    # The query is removed by id from ranking and gold; ranks start at 1; D is before "B & C" by id.
     assert scores["mrr"].per_query == {"A": 1 / 3, "D": 1.0}
     assert scores["recall@3"].per_query == {"A": 1 / 2, "D": 1 / 2}
     assert hand_made.score("mrr", ties="expected", self_matches="drop")["mrr"].per_query["A"] == (1 / 2 + 1 / 3) / 2
@@ -151,15 +151,15 @@ def test_the_query_is_left_out_by_its_id_even_where_another_article_is_its_twin(
 
 
 def test_a_transform_never_learns_from_the_queries_unless_asked_to(monkeypatch):
-    seen = []
+    counts = []
     fit = goldrank.vectors.transforms.Pipeline.fit
     monkeypatch.setattr(
-        "goldrank.vectors.transforms.Pipeline.fit", lambda self, rows: (seen.append(len(rows)), fit(self, rows))[1]
+        "goldrank.vectors.transforms.Pipeline.fit", lambda self, rows: (counts.append(len(rows)), fit(self, rows))[1]
     )
     evaluate("wordllama", "wines", transform="center|normalize")
     evaluate("wordllama", "wines", transform="center|normalize", fit_on="evaluated")
     evaluate("wordllama", "questions", transform="center|normalize")
-    assert seen == [77, 100, 200]
+    assert counts == [77, 100, 200]
 
 
 def test_where_every_article_is_a_query_a_transform_asks_what_to_learn_from():
@@ -170,15 +170,15 @@ def test_where_every_article_is_a_query_a_transform_asks_what_to_learn_from():
 
 def test_a_transform_can_be_fitted_on_a_file(tmp_path):
     (tmp_path / "train.txt").write_text("red wine\nwhite wine\na board game\n")
-    one = evaluate("wordllama", "wines", transform="center", fit_on=str(tmp_path / "train.txt"))
-    assert one.run.to_dict() != evaluate("wordllama", "wines").run.to_dict()
+    result = evaluate("wordllama", "wines", transform="center", fit_on=str(tmp_path / "train.txt"))
+    assert result.run.to_dict() != evaluate("wordllama", "wines").run.to_dict()
 
 
 @pytest.mark.parametrize("scoring", ["max_sim", "sum_max_sim", "sdr"])
 def test_sections_are_scored_one_by_one_as_the_definition_says(scoring):
-    made = evaluate("wordllama", "wines", scoring=scoring)
-    query = made.gold.queries[0]
-    data = made.data
+    result = evaluate("wordllama", "wines", scoring=scoring)
+    query = result.gold.queries[0]
+    data = result.data
     encoder = goldrank.encoders.load("wordllama")
     by_id = {document.id: document for document in data.collection.items}
 
@@ -191,10 +191,12 @@ def test_sections_are_scored_one_by_one_as_the_definition_says(scoring):
         best = (a @ b.T).max(axis=1)
         return best.sum() if scoring == "sum_max_sim" else best.mean()
 
-    asked = pieces(query)
-    for item, score in list(made.run[query].items())[::20]:
-        held = pieces(item)
-        assert score == pytest.approx(np.mean([max(alike(a, b) for b in held) for a in asked]), abs=1e-5)
+    query_sections = pieces(query)
+    for item, score in list(result.run[query].items())[::20]:
+        item_sections = pieces(item)
+        assert score == pytest.approx(
+            np.mean([max(alike(a, b) for b in item_sections) for a in query_sections]), abs=1e-5
+        )
 
 
 def test_an_approximate_index_ranks_what_it_finds():
@@ -203,7 +205,7 @@ def test_an_approximate_index_ranks_what_it_finds():
 
 
 def test_a_depth_cuts_rankings_and_a_large_whole_ranking_is_counted_instead(monkeypatch):
-    assert {len(made) for made in evaluate("tfidf", "questions", depth=5).run.to_dict().values()} == {5}
+    assert {len(ranking) for ranking in evaluate("tfidf", "questions", depth=5).run.to_dict().values()} == {5}
     whole = evaluate("wordllama", "wines")
     monkeypatch.setattr("goldrank.tasks.ranking.by_vectors.MOST_RESULTS", 1)
     counted = evaluate("wordllama", "wines")
@@ -212,9 +214,9 @@ def test_a_depth_cuts_rankings_and_a_large_whole_ranking_is_counted_instead(monk
 
 
 def test_a_limit_draws_the_same_queries_for_the_same_seed():
-    one, same, other = (evaluate("bm25", "questions", limit=10, seed=seed) for seed in (1, 1, 2))
-    assert one.gold.queries == same.gold.queries != other.gold.queries
-    assert len(one.gold.queries) == 10
+    first, same, other = (evaluate("bm25", "questions", limit=10, seed=seed) for seed in (1, 1, 2))
+    assert first.gold.queries == same.gold.queries != other.gold.queries
+    assert len(first.gold.queries) == 10
 
 
 def test_a_collection_at_hand_is_a_task():
@@ -222,8 +224,8 @@ def test_a_collection_at_hand_is_a_task():
 
 
 def test_naming_the_tasks_own_profile_changes_nothing():
-    made = evaluate("bm25", "wines")
-    assert made.score("mrr", profile="standard")["mrr"].mean == made.scores["mrr"].mean
+    result = evaluate("bm25", "wines")
+    assert result.score("mrr", profile="standard")["mrr"].mean == result.scores["mrr"].mean
 
 
 def test_the_vectors_of_an_encoder_are_not_written_into():
@@ -275,8 +277,8 @@ def test_precomputed_vectors_are_looked_up_by_id(tmp_path):
         strict=True,
     )
     np.savez(tmp_path / "vectors.npz", ids=np.array(ids), vectors=encoder.encode_items(texts))
-    made = evaluate(f"vectors:{tmp_path / 'vectors.npz'}", "questions")
-    assert made.scores["map"].mean == evaluate("wordllama", "questions").scores["map"].mean
+    result = evaluate(f"vectors:{tmp_path / 'vectors.npz'}", "questions")
+    assert result.scores["map"].mean == evaluate("wordllama", "questions").scores["map"].mean
 
 
 def test_gold_queries_without_a_text_are_missing_and_counted():

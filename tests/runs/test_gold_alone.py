@@ -1,4 +1,4 @@
-"""Run files on gold alone: evaluated and stored like other models, with the numbers of `score`."""
+"""Test run files evaluated on gold without a corpus: stored like other models, with the values of `score`."""
 
 import json
 

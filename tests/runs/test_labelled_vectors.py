@@ -1,4 +1,4 @@
-"""A user with embeddings: vectors with labels or qrels by row numbers give a leaderboard and a report."""
+"""Test evaluating vectors with labels or with qrels by row numbers: leaderboard and report."""
 
 import re
 
@@ -14,7 +14,7 @@ CLASSES = ("red", "white", "rose", "port")
 
 @pytest.fixture
 def embeddings(tmp_path, monkeypatch):
-    """An empty folder with emb.npy, other.npy, labels.csv, queries.npy and qrels.txt."""
+    """A folder with emb.npy, other.npy, labels.csv, queries.npy and qrels.txt."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
     random = np.random.default_rng(0)
@@ -84,9 +84,9 @@ def test_gold_that_names_the_query_itself_is_warned_of(embeddings, capsys):
     (embeddings / "own.txt").write_text("".join(f"{row} 0 {row} 1\n" for row in range(5)) + "5 0 6 1\n")
     code, out, _ = run(capsys, "run", "-m", "vectors:emb.npy", "-t", "own.txt")
     assert code == 0
-    said = " ".join(out.split())
-    assert "5 of 6 gold pairs name the query itself, which is left out of its ranking" in said
-    assert "write vectors:ITEMS(queries=FILE)" in said
+    text = " ".join(out.split())
+    assert "5 of 6 gold pairs name the query itself, which is left out of its ranking" in text
+    assert "write vectors:ITEMS(queries=FILE)" in text
     code, out, _ = run(capsys, "run", "-m", "vectors:emb.npy(queries=emb.npy)", "-t", "own.txt")
     assert code == 0
     assert "the query itself" not in out

@@ -1,4 +1,4 @@
-"""Live models (servers, search functions, databases, objects): evaluated again, and kept as dated versions."""
+"""Test live models (servers, search functions, databases, objects): evaluated again and stored as dated versions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mrr(boards):
 
 @pytest.fixture
 def search_server():
-    """A server whose first result is the right one; with ``shift`` it is another."""
+    """A server whose first result is relevant, unless ``shift`` is set."""
 
     def answer(request):
         query = parse_qs(urlsplit(request.path).query)
@@ -48,7 +48,7 @@ def search_server():
 
 @pytest.fixture
 def embedding_server():
-    """A server of vectors that are all different; with ``seed`` they are others."""
+    """A server that returns distinct vectors, which depend on ``seed``."""
 
     def vector(text):
         return np.random.default_rng([server.seed, *text.encode()]).normal(size=8).tolist()
@@ -126,9 +126,9 @@ def test_an_interrupted_search_resumes_if_the_answers_are_the_same(own_folder, s
     search_server.requests.clear()
     (board,) = gr.run(spec, [TASK], store, metrics="mrr")
     assert board.scores[spec]["mrr"].value == 1.0
-    asked = [parse_qs(urlsplit(request.path).query)["q"][0] for request in search_server.requests]
-    # Batches of 1, 2, 4, 8 and 15 queries were saved; at most 16 of these are asked again.
-    assert len(asked) < 10 + 16 + 16
+    searches = [parse_qs(urlsplit(request.path).query)["q"][0] for request in search_server.requests]
+    # Batches of 1, 2, 4, 8 and 15 queries were saved; at most 16 of these queries are sent again.
+    assert len(searches) < 10 + 16 + 16
     (remark,) = [remark for remark in board.outcomes[0].remarks if "interrupted" in remark]
     assert "had not changed" in remark
     assert not list((cache_folder() / "partial").glob("*"))
@@ -192,7 +192,7 @@ def test_an_interrupted_encoding_resumes_unless_the_vectors_changed(own_folder, 
 
 
 class Model:
-    """A model in memory, whose vectors change as in training."""
+    """A model in memory whose vectors change, as during training."""
 
     def __init__(self):
         self.seed = 0
@@ -324,8 +324,8 @@ def test_the_commands_list_compare_and_report_versions(own_folder, search_server
     command = ["run", "-m", f"http:{search_server.url}/search", "-t", str(own_folder), "--metric", "mrr"]
     run(*command)
     search_server.shift = 1
-    _, said = run(*command)
-    assert "again, because it may have changed (--reuse takes the stored result)" in said
+    _, message = run(*command)
+    assert "again, because it may have changed (--reuse takes the stored result)" in message
     old, new = Store.open().list()
     listed, _ = run("runs", "list")
     assert old.key in listed
@@ -334,8 +334,8 @@ def test_the_commands_list_compare_and_report_versions(own_folder, search_server
     assert "1.0000" in compared
     assert run("compare", f"{new.name}~1", new.name, "-M", "mrr")[0] == compared
     assert json.loads(run("runs", "show", new.name, "--format", "json")[0])["key"] == new.key
-    _, said = run("runs", "delete", new.name, "--yes", expected=2)
-    assert "may be any of" in said
+    _, message = run("runs", "delete", new.name, "--yes", expected=2)
+    assert "may be any of" in message
     assert len(Store.open().list()) == 2
     for keys, used in (([new.name], new), ([old.key], old), ([old.key, new.key], new)):
         run("report", *keys, "-o", "report.md")
@@ -352,7 +352,10 @@ def test_vectors_in_shards_of_a_live_model_are_not_used_by_the_next_evaluation(o
 
     def both():
         embedding_server.seed = model.seed
-        return [gr.evaluate(each, TASK, sharding=sharding, metrics="mrr").scores["mrr"].value for each in (model, spec)]
+        return [
+            gr.evaluate(candidate, TASK, sharding=sharding, metrics="mrr").scores["mrr"].value
+            for candidate in (model, spec)
+        ]
 
     before = both()
     model.seed = 1

@@ -1,4 +1,4 @@
-"""Python objects as models and as data: functions, encoders, searchers, and retrievers of other libraries."""
+"""Test Python objects as models and as data: functions, encoders, searchers, and retrievers of other libraries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def encode(texts):
 
 
 def ranked(query, k):
-    """The ids of the corpus by the number of shared words, best first."""
+    """Return the ids of the corpus by the number of shared words, best first."""
     shared = {item: len(set(query.split()) & set(text.split())) for item, text in CORPUS.items()}
     return sorted(CORPUS, key=lambda item: (-shared[item], item))[:k]
 
@@ -41,7 +41,7 @@ class Encodes:
 
 
 class EncodesSides:
-    """As sentence-transformers 5: queries and documents have methods of their own."""
+    """An encoder as in sentence-transformers 5, with separate methods for queries and documents."""
 
     def __init__(self):
         self.calls = []
@@ -59,7 +59,7 @@ class EncodesSides:
 
 
 class EncodesAsFlagEmbedding:
-    """Queries get an instruction that `encode` alone does not add."""
+    """An encoder as in FlagEmbedding, which adds an instruction to queries only in `encode_queries`."""
 
     encode = EncodesSides.encode
 
@@ -71,7 +71,7 @@ class EncodesAsFlagEmbedding:
 
 
 class Embeds:
-    """As the embeddings of LangChain."""
+    """An encoder as the embeddings of LangChain."""
 
     def embed_query(self, text):
         return encode([text])[0].tolist()
@@ -114,7 +114,7 @@ class HaystackDocument:
 
 
 class Retriever:
-    """As a retriever of LangChain; *make* is the function from an item id to a document."""
+    """A retriever as in LangChain; *make* is the function from an item id to a document."""
 
     def __init__(self, make, k=4):
         self.make, self.k = make, k
@@ -304,9 +304,9 @@ def test_vectors_of_different_lengths_are_refused():
 
 @pytest.mark.parametrize("form", ["lists", "tuple of lists", "frames", "polars", "series"])
 def test_plain_data_in_memory_is_a_task(form):
-    texts, asked = list(CORPUS.values()), list(QUERIES.values())
+    texts, queries = list(CORPUS.values()), list(QUERIES.values())
     if form in ("lists", "tuple of lists"):
-        parts = (texts, asked, [[1], 3, [0]])
+        parts = (texts, queries, [[1], 3, [0]])
         task = parts if form.startswith("tuple") else dict(zip(("corpus", "queries", "qrels"), parts, strict=True))
     elif form == "series":
         pandas = pytest.importorskip("pandas")
@@ -315,7 +315,7 @@ def test_plain_data_in_memory_is_a_task(form):
         library = pytest.importorskip("pandas" if form == "frames" else "polars")
         task = {
             "corpus": library.DataFrame({"id": list(CORPUS), "text": texts}),
-            "queries": library.DataFrame({"id": list(QUERIES), "text": asked}),
+            "queries": library.DataFrame({"id": list(QUERIES), "text": queries}),
             "qrels": library.DataFrame({"query": list(QUERIES), "item": ["yquem", "go", "barolo"], "grade": [1, 1, 1]}),
         }
     assert mrr("tfidf", task) == mrr("tfidf") == 1.0
@@ -327,7 +327,7 @@ def test_a_sentence_transformer_in_memory_is_evaluated_again_after_training(own_
     torch = pytest.importorskip("torch")
 
     class Words(torch.nn.Module):
-        """The counts of words, with a weight for each."""
+        """An encoder that counts words, with a weight for each."""
 
         def __init__(self):
             super().__init__()

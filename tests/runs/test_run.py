@@ -1,4 +1,4 @@
-"""Many models on many tasks: stored as they come, resumed after any kill, the same whoever else writes."""
+"""Test runs of many models on many tasks: stored one by one, resumed after a kill, and safe with concurrent writers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from goldrank.tasks.settings import Settings
 
 MODELS = ["bm25", "wordllama", "fuse:rrf(bm25,wordllama)"]
 COMMAND = [sys.executable, "-m", "goldrank", "run", "-m", *MODELS, "-t", "wines", "questions", "--format", "json"]
-# The same command in a process that is killed at the step that the first argument says.
+# Runs the same command in a process that is killed at the step of the first argument.
 DYING = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
@@ -69,7 +69,7 @@ def test_hits_metrics_and_intervals_are_computed_once_and_not_read_back(store, m
     assert len(read) == 2 * len(board.task.default_metrics)
     assert calls.count("hits") == 2
     assert calls.count("compute") == len(read)
-    # One for each model, and one for the differences between the two.
+    # There is one interval for each model, and one for the difference of the two.
     assert calls.count("intervals") == 3
 
 
@@ -129,10 +129,10 @@ def test_a_search_that_is_killed_asks_no_query_twice_that_was_kept(tmp_path):
     killed = subprocess.run(command, cwd=tmp_path, env={**environ, "DIES_AT": "30"}, check=False, capture_output=True)
     assert killed.returncode == -signal.SIGKILL
     subprocess.run(command, cwd=tmp_path, env=environ, check=True, capture_output=True)
-    asked = (tmp_path / "asked").read_text().split()
-    assert len(set(asked)) == 60
+    query_ids = (tmp_path / "asked").read_text().split()
+    assert len(set(query_ids)) == 60
     # Batches of at most 1, 2, 4, 8 and 16 queries: the last one was lost, and at most 16 saved ones are compared.
-    assert 60 < len(asked) <= 60 + 15 + 16
+    assert 60 < len(query_ids) <= 60 + 15 + 16
 
 
 def test_overwrite_always_replaces_and_never_only_shows(store):
@@ -140,8 +140,8 @@ def test_overwrite_always_replaces_and_never_only_shows(store):
     (again,) = boards(["bm25"], ["wines"], store, overwrite="always")
     assert again.outcomes[0].fresh
     assert again.outcomes[0].stored.key == first.outcomes[0].stored.key
-    (shown,) = boards(["bm25", "tfidf"], ["wines"], store, overwrite="never")
-    assert shown.missing == ["tfidf"]
+    (board,) = boards(["bm25", "tfidf"], ["wines"], store, overwrite="never")
+    assert board.missing == ["tfidf"]
     with pytest.raises(InputError, match="--overwrite never"):
         boards(["tfidf"], ["wines"], store, overwrite="never")
 

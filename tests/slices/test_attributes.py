@@ -1,4 +1,4 @@
-"""Attributes of queries: reading them from tables, and cutting the queries into slices."""
+"""Test attributes of queries: reading them from tables, and dividing the queries into slices."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Attributes derived from gold and texts, and those that are stored with the data of runs."""
+"""Test attributes derived from gold and texts, and attributes stored with the data of runs."""
 
 import json
 
@@ -46,8 +46,8 @@ def test_the_attributes_that_can_be_derived_depend_on_the_texts():
 
 def test_an_attribute_that_is_given_replaces_a_derived_one():
     gold = Gold({f"q{number}": ["d"] for number in range(10)})
-    given = Attributes({"relevant_items": {query: "few" if query < "q5" else "many" for query in gold.queries}})
-    assert [part.value for part in SliceSource(gold, given).slices(["relevant_items"])] == ["few", "many"]
+    attributes = Attributes({"relevant_items": {query: "few" if query < "q5" else "many" for query in gold.queries}})
+    assert [part.value for part in SliceSource(gold, attributes).slices(["relevant_items"])] == ["few", "many"]
 
 
 @pytest.fixture

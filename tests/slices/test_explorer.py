@@ -1,4 +1,4 @@
-"""Slices in the report and in the explorer's API: equal to those of the commands."""
+"""Test slices in the report and in the explorer's API: equal to those of the commands."""
 
 import json
 
@@ -18,7 +18,7 @@ QUERIES = [f"q{number}" for number in range(24)]
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """Two models on queries in two languages."""
+    """A store with two models on queries in two languages."""
     data = {
         "corpus": {f"d{number}": f"word{number} wine {'red' if number % 3 else 'white'}" for number in range(24)},
         "queries": [
@@ -79,8 +79,8 @@ def test_the_list_of_runs_has_the_headlines_of_a_slice(client, store):
     reply = client.get("/api/runs", params={"slice": "language=de", "sort": "value"}).json()
     assert {run["key"]: run["queries"] for run in reply["runs"]} == dict.fromkeys(expected, 10)
     for run in reply["runs"]:
-        wanted = {name: expected[run["key"]][name] for name in ("value", "low", "high")}
-        assert run["headline"] == {"metric": "ndcg@10", **wanted}
+        headline = {name: expected[run["key"]][name] for name in ("value", "low", "high")}
+        assert run["headline"] == {"metric": "ndcg@10", **headline}
     values = [run["headline"]["value"] for run in reply["runs"]]
     assert values == sorted(values, reverse=True)
     assert client.get("/api/runs", params={"slice": "language=fr"}).json()["total"] == 0

@@ -1,4 +1,4 @@
-"""Scores and comparisons by slice: equal to those of a restricted gold, corrected together, and shown in every form."""
+"""Test scores and comparisons by slice: equal to those of restricted gold, corrected together, in every format."""
 
 import json
 import math
@@ -135,7 +135,7 @@ def test_an_order_that_half_of_the_slices_reverse_is_none():
         "kind": {query: "yz" if name in "yz" else f"x{query[-1] in '02468'}" for query, name in kinds["kind"].items()}
     }
     assert gr.by_slice(gr.compare(gold, runs, "mrr"), halves).reversals == ()
-    gold, runs, kinds = reversed_runs(large=10)  # b is better on all queries too
+    gold, runs, kinds = reversed_runs(large=10)  # b is better on the set of all queries too
     assert gr.by_slice(gr.compare(gold, runs, "mrr"), kinds).reversals == ()
 
 
@@ -225,8 +225,8 @@ def test_score_shows_the_slices_of_a_file_as_the_function_does(files, data, caps
     assert "note: slices.csv: query = qid; further columns: language, length." in out.err
     expected = gr.by_slice(gr.score(gold, runs["a"], "mrr", name="a"), ATTRIBUTES).to_dict()
     assert json.loads(out.out)["slices"] == expected["slices"]
-    for look in ("table", "csv", "markdown", "latex"):
-        assert main([*command, "--format", look, "--no-interval"]) == 0
+    for output_format in ("table", "csv", "markdown", "latex"):
+        assert main([*command, "--format", output_format, "--no-interval"]) == 0
         assert "language" in capsys.readouterr().out
 
 
@@ -296,5 +296,5 @@ def test_corrected_tests_of_slices_raise_few_false_alarms_and_find_a_planted_dif
     _, any_slice, uncorrected = share_with_a_difference(0)
     assert any_slice <= 0.12  # 5 of 100 are expected, with a standard deviation of 2.2
     assert uncorrected > 0.15
-    found, _, _ = share_with_a_difference(4)
-    assert found >= 0.8
+    power, _, _ = share_with_a_difference(4)
+    assert power >= 0.8

@@ -1,4 +1,4 @@
-"""The search for slices: its false alarms and its power on simulated runs, and what it reports."""
+"""Test the search for slices: false alarms and power on simulated runs, and the report."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def random_members(random, count=25):
 
 
 def null_differences(random):
-    """Differences of two runs that are interchangeable: symmetric, with tails, many zeros, and two metrics alike."""
+    """Return symmetric differences of two exchangeable runs, with tails and many zeros, for two correlated metrics."""
     first = random.standard_t(3, QUERIES) * (random.random(QUERIES) < 0.7)
     return np.column_stack([first, first + random.normal(size=QUERIES)])
 
@@ -66,7 +66,7 @@ LENGTHS = {query: "short" if at < 80 else "long" for at, query in enumerate(NAME
 
 @pytest.fixture(scope="module")
 def comparison():
-    """Two runs that differ where the language is de and the length is long only."""
+    """Two runs that differ only on queries with language de and length long."""
     random = np.random.default_rng(3)
     runs = {}
     for name, planted in (("first", 8), ("second", 0)):

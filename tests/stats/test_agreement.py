@@ -1,4 +1,4 @@
-"""Agreement of judges: published examples, scikit-learn, values computed by hand, and what is undefined."""
+"""Agreement of judges: published examples, scikit-learn, values computed by hand, and undefined cases."""
 
 import math
 
@@ -100,7 +100,7 @@ def test_what_is_undefined_is_said():
     same = cohen_kappa([2, 2, 2], [2, 2, 2])
     assert (same.value, same.interval) == (None, None)
     assert same.reason.startswith("both judges gave every unit the same grade")
-    # One judge with one grade only agrees as chance would.
+    # A judge who gives one grade only has chance agreement.
     assert cohen_kappa([1, 1, 1], [1, 2, 1]).value == 0
     assert krippendorff_alpha([[1, NAN], [NAN, 2]]).reason == "no unit was rated by two judges"
     assert krippendorff_alpha([[3, 3], [3, 3]]).reason.startswith("all judges gave every unit the same grade")

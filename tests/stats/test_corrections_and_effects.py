@@ -1,4 +1,4 @@
-"""Corrections, effect sizes and power agree with their definitions and invariants."""
+"""Test corrections, effect sizes and power against their definitions and invariants."""
 
 from __future__ import annotations
 

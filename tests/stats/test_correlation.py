@@ -16,7 +16,7 @@ SCIPY = {
     "spearman": scipy_stats.spearmanr,
     "kendall": scipy_stats.kendalltau,
 }
-# On a grid, so that there are ties.
+# Values on a grid produce ties.
 pairs = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=3, max_size=40)
 
 
@@ -172,11 +172,13 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(kind, true, method
 @pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_the_bootstrap_is_the_same_for_the_same_seed_and_follows_the_order_of_values(kind):
     x, y = sample(30)
-    how = {"method": "bootstrap", "resamples": 300}
-    assert stats.correlation_interval(x, y, kind, **how) == stats.correlation_interval(x, y, kind, **how)
-    assert stats.correlation_interval(x, y, kind, **how, seed=1) != stats.correlation_interval(x, y, kind, **how)
-    wide = stats.correlation_interval(x, y, kind, **how, level=0.99)
-    narrow = stats.correlation_interval(x, y, kind, **how, level=0.8)
+    options = {"method": "bootstrap", "resamples": 300}
+    assert stats.correlation_interval(x, y, kind, **options) == stats.correlation_interval(x, y, kind, **options)
+    assert stats.correlation_interval(x, y, kind, **options, seed=1) != stats.correlation_interval(
+        x, y, kind, **options
+    )
+    wide = stats.correlation_interval(x, y, kind, **options, level=0.99)
+    narrow = stats.correlation_interval(x, y, kind, **options, level=0.8)
     assert wide.low < narrow.low < stats.correlation(x, y, kind) < narrow.high < wide.high
 
 
@@ -223,8 +225,8 @@ def test_a_comparison_holds_its_level_and_finds_what_is_there(method):
         gold = rng.normal(size=40)
         a, b = gold + rng.normal(size=40), gold + rng.normal(size=40)
         false += stats.compare_correlations(gold, a, b, "pearson", method=method, resamples=300) < 0.05
-        far = gold + 4 * rng.normal(size=40)
-        true += stats.compare_correlations(gold, a, far, "pearson", method=method, resamples=300) < 0.05
+        noisy = gold + 4 * rng.normal(size=40)
+        true += stats.compare_correlations(gold, a, noisy, "pearson", method=method, resamples=300) < 0.05
     assert false / 200 <= 0.09
     assert true / 200 >= 0.6
 
@@ -234,12 +236,12 @@ def test_a_comparison_holds_its_level_and_finds_what_is_there(method):
 def test_a_comparison_is_the_same_from_both_sides_and_1_with_itself(kind, method):
     gold, a = sample(25)
     b = sample(25, seed=4)[1]
-    how = {"method": method, "resamples": 200}
-    there = stats.compare_correlations(gold, a, b, kind, **how)
-    assert there == pytest.approx(stats.compare_correlations(gold, b, a, kind, **how))
-    assert stats.compare_correlations(gold, a, a, kind, **how) == 1
-    assert stats.compare_correlations(gold, a, 3 * a + 1, kind, **how) == 1
-    assert math.isnan(stats.compare_correlations(gold, a, np.ones(25), kind, **how))
+    options = {"method": method, "resamples": 200}
+    forward = stats.compare_correlations(gold, a, b, kind, **options)
+    assert forward == pytest.approx(stats.compare_correlations(gold, b, a, kind, **options))
+    assert stats.compare_correlations(gold, a, a, kind, **options) == 1
+    assert stats.compare_correlations(gold, a, 3 * a + 1, kind, **options) == 1
+    assert math.isnan(stats.compare_correlations(gold, a, np.ones(25), kind, **options))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_bca_covers_as_often_as_it_says_on_skewed_values():
 
 
 def test_bca_misses_on_both_sides_more_evenly_than_the_percentile_interval():
-    """The point of BCa: on skewed values the percentile interval misses nearly always from below."""
+    """On skewed values, the percentile interval misses nearly always on one side; BCa corrects this."""
     rng = np.random.default_rng(1)
     columns = [Sample(column) for column in rng.lognormal(sigma=1, size=(40, 400)).T]
     truth = math.exp(0.5)
@@ -136,7 +136,7 @@ def test_tied_resamples_count_half_as_in_scipy():
 
 
 def test_rounding_does_not_break_ties_between_resamples_and_estimate():
-    """Tenths are not exact in binary; their sums must still be found equal where those of integers are."""
+    """Tenths are not exact in binary, but their sums must tie where those of integers tie."""
     rng = np.random.default_rng(11)
     for _ in range(40):
         values = rng.integers(0, 10, 9).astype(float)
@@ -155,10 +155,10 @@ def test_the_acceleration_is_that_of_the_jackknife_done_one_by_one():
 
 def test_missing_values_are_the_same_as_weight_zero():
     rng = np.random.default_rng(3)
-    values, gone = rng.random(40), rng.random(40) < 0.3
-    holes = np.where(gone, np.nan, values)
-    assert interval_of(holes) == interval_of(values, weights=(~gone).astype(float))
-    assert interval_of(holes) == interval_of(holes, weights=np.where(gone, np.nan, 1.0))
+    values, missing = rng.random(40), rng.random(40) < 0.3
+    holes = np.where(missing, np.nan, values)
+    assert interval_of(holes) == interval_of(values, weights=(~missing).astype(float))
+    assert interval_of(holes) == interval_of(holes, weights=np.where(missing, np.nan, 1.0))
 
 
 def test_only_the_proportions_of_the_weights_matter():
@@ -297,7 +297,7 @@ def test_bad_input_is_refused_with_the_reason(call, message):
 
 @pytest.mark.oracle
 def test_intervals_take_a_small_share_of_scipys_time():
-    """The claim (20 times, 7,000 × 5 × 10,000) is the benchmark's; this guards the order of magnitude."""
+    """A benchmark tests the documented speed (20 times, 7,000 × 5 × 10,000); this tests the order of magnitude."""
     columns = np.random.default_rng(10).random((5, 7000))
     start = time.process_time()
     intervals([Sample(column) for column in columns], resamples=1000)
@@ -321,15 +321,15 @@ def test_columns_resampled_together_share_their_resamples_and_follow_their_aggre
         Sample(np.full(5, np.nan)),
     ]
     replicates = bootstrap_aggregates(samples, resamples=4000)
-    # A resample of nothing but the query without a value is undefined.
+    # A resample that contains only the query without a value is undefined.
     np.testing.assert_allclose((replicates[:, 1] - replicates[:, 0])[~np.isnan(replicates[:, 0])], 1)
     assert np.isnan(replicates[:, 6]).all()
-    # The resamples of one kind are those of another: a resample of one value only says so in every column.
+    # All aggregates use the same resamples: a resample of one value only has that value in every column.
     single = np.abs(replicates[:, 0] - 0.9) < 1e-12
     assert single.any()
     np.testing.assert_allclose(replicates[single][:, 2:5], 0.9)
     for at, sample in enumerate(samples[:6]):
-        held = replicates[:, at][~np.isnan(replicates[:, at])]
-        assert held.mean() == pytest.approx(aggregate(sample.values, sample.weights, sample.how), abs=0.08)
+        defined = replicates[:, at][~np.isnan(replicates[:, at])]
+        assert defined.mean() == pytest.approx(aggregate(sample.values, sample.weights, sample.how), abs=0.08)
     with pytest.raises(InputError, match="an area under the abstention curve cannot be resampled beside others"):
         bootstrap_aggregates([Sample(values, weights, "nauc")])

@@ -101,7 +101,10 @@ def simulate(truth, sizes, draw, repetitions=500, *, resample_tasks=False, seed=
         samples = [sampled(draw(random, truth, n), 400, int(random.integers(2**31))) for n in sizes]
         result = compare_means(samples, resample_tasks=resample_tasks)
         covered += bool(((result.best_ranks <= best) & (result.worst_ranks >= worst)).all())
-        means += sum(of.low <= value <= of.high for of, value in zip(result.intervals, truth, strict=True)) / models
+        means += (
+            sum(interval.low <= value <= interval.high for interval, value in zip(result.intervals, truth, strict=True))
+            / models
+        )
         ranks = rankdata(-np.mean([sample.replicates for sample in samples], axis=0), axis=1)
         low, high = np.percentile(ranks, [2.5, 97.5], axis=0)
         naive += float(((low <= best) & (high >= worst)).mean())
@@ -157,4 +160,6 @@ def test_win_rates_have_intervals_by_the_delta_method():
     samples = [sampled(np.random.default_rng(8).random((50, 3)))]
     doubled = mean_intervals(samples, derivative=2 * np.eye(3), centre=np.zeros(3))
     plain = mean_intervals(samples)
-    assert [of.high for of in doubled] == pytest.approx([of.high - of.low for of in plain])
+    assert [interval.high for interval in doubled] == pytest.approx(
+        [interval.high - interval.low for interval in plain]
+    )

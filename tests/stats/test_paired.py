@@ -16,7 +16,7 @@ from goldrank.native.fallback import resampling as fallback
 from profiles import examples
 
 differences = st.lists(st.floats(-1, 1), min_size=0, max_size=9).map(np.array)
-# Sums of tenths are equal or not by arithmetic, but not by floating point.
+# Sums of tenths that are equal in arithmetic may differ in floating point.
 tenths = st.lists(st.integers(-4, 4).map(lambda k: k / 10), min_size=1, max_size=10).map(np.array)
 
 
@@ -88,7 +88,7 @@ def test_enumeration_and_sampling_agree_at_their_border():
 
 @pytest.mark.oracle
 def count_by_definition(d: np.ndarray, resamples: int, seed: int) -> int:
-    """How many sums with random signs are at least as far from 0 as that of d, every sum added up by itself."""
+    """Count the sums with random signs that are at least as far from 0 as that of d, adding up each sum separately."""
     sizes = np.sort(np.abs(d[d != 0]))
     bits, signs = np.random.SFC64(seed), []
     for start in range(0, len(sizes), 16):

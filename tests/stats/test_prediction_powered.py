@@ -1,4 +1,4 @@
-"""Means corrected by predictions: exact where they can be, never much wider than the sample alone, and honest."""
+"""Test means corrected by predictions: exact special cases, coverage, and widths relative to the sample alone."""
 
 from itertools import combinations
 
@@ -12,7 +12,7 @@ from goldrank.stats.prediction_powered import estimate_means
 
 
 def draw_population(rng, queries=120, columns=4, error=0.1):
-    """Values between 0 and 1, and predictions of them that are too high."""
+    """Return values between 0 and 1, and predictions of them that are too high."""
     values = rng.beta(0.6, 1.5, (queries, columns))
     return values, np.clip(values * 0.8 + 0.15 + rng.normal(0, error, values.shape), 0, 1)
 
@@ -98,7 +98,7 @@ SIZES = (90, 45, 15)
 
 
 def draw_strata(rng, draws, counts):
-    """Values and predictions in strata that differ, samples of each, and the stratum of each sampled query."""
+    """Return values and predictions in strata that differ, samples of each, and the stratum of each sampled query."""
     level = np.repeat([0.1, 0.5, 0.9], SIZES)[:, None]
     values = np.clip(level + rng.normal(0, 0.15, (sum(SIZES), 3)), 0, 1)
     predicted = np.clip(values * 0.7 + rng.normal(0, 0.1, values.shape), 0, 1)
@@ -116,17 +116,19 @@ def test_estimates_from_strata_are_unbiased_cover_and_are_narrower_than_without(
     values, predicted, chosen, strata = draw_strata(rng, 2000, counts)
     simple = np.argsort(rng.random((2000, len(values))), axis=1)[:, : sum(counts)]
     truth, model = values.mean(axis=0), predicted.mean(axis=0)
-    for sample, given in ((values[chosen], predicted[chosen]), (values[chosen], None)):
-        estimate = estimate_means(sample, given, None if given is None else model, population=SIZES, strata=strata)
+    for sample, predictions in ((values[chosen], predicted[chosen]), (values[chosen], None)):
+        estimate = estimate_means(
+            sample, predictions, None if predictions is None else model, population=SIZES, strata=strata
+        )
         error = estimate.value.std(axis=0) / np.sqrt(2000)
         # A slope that is estimated from the sample has a bias of the order of 1/n.
-        bias = 0.0 if given is None else 0.02 / sum(counts)
+        bias = 0.0 if predictions is None else 0.02 / sum(counts)
         assert (np.abs(estimate.value.mean(axis=0) - truth) < 4 * error + bias).all()
         assert (((estimate.low <= truth) & (truth <= estimate.high)).mean(axis=0) >= 0.935).all()
         alone = estimate_means(
             values[simple],
-            None if given is None else predicted[simple],
-            None if given is None else model,
+            None if predictions is None else predicted[simple],
+            None if predictions is None else model,
             population=sum(SIZES),
         )
         if counts != (2, 2, 2):  # where fewer than two degrees of freedom are left
@@ -148,7 +150,7 @@ def test_the_variance_of_strata_is_the_sum_of_survey_sampling(monkeypatch):
     np.testing.assert_allclose(estimate.value, mean)
     np.testing.assert_allclose(estimate.low, mean - half)
     np.testing.assert_allclose(estimate.high, mean + half)
-    # No more than without strata less one for each, and no less than those of the smallest stratum.
+    # At most those without strata minus one for each stratum, and at least those of the smallest stratum.
     assert 3 < estimate.freedom <= 23 - 3
 
 
@@ -164,11 +166,11 @@ def test_one_stratum_changes_no_digit():
     values, predicted = draw_population(rng)
     for n in (2, 20, len(values)):
         chosen = np.argsort(rng.random((50, len(values))))[:, :n]
-        given = values[chosen], predicted[chosen], predicted.mean(axis=0)
-        simple = estimate_means(*given, population=len(values))
-        one = estimate_means(*given, population=[len(values)], strata=np.zeros(n, int))
+        sample = values[chosen], predicted[chosen], predicted.mean(axis=0)
+        simple = estimate_means(*sample, population=len(values))
+        stratified = estimate_means(*sample, population=[len(values)], strata=np.zeros(n, int))
         for name in ("value", "low", "high", "weight", "p"):
-            np.testing.assert_array_equal(getattr(one, name), getattr(simple, name))
+            np.testing.assert_array_equal(getattr(stratified, name), getattr(simple, name))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Resampling counts follow the multinomial distribution, and sums do not depend on threads."""
+"""Test that resampling counts follow the multinomial distribution, and that sums do not depend on threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from goldrank.stats import bootstrap_means, bootstrap_medians
 from goldrank.stats.resampling import _PoissonBytes, count_chunks
 from profiles import examples
 
-# Seeds are fixed, so a test either always passes or always fails; this bound is what makes a pass meaningful.
+# Seeds are fixed, so that a test always passes or always fails; this is the lowest p-value that passes.
 SURPRISE = 1e-4
 
 
@@ -29,7 +29,7 @@ def drawn_counts(n: int, resamples: int, seed: int = 0) -> np.ndarray:
 
 
 def fit(observed: np.ndarray, expected: np.ndarray) -> float:
-    """The p-value of a chi-square test, cells expected fewer than 5 times put together."""
+    """Return the p-value of a chi-square test that merges cells with an expected count below 5."""
     rare = expected < 5
     if rare.any():
         observed = np.append(observed[~rare], observed[rare].sum())
@@ -86,7 +86,7 @@ def test_bytes_give_the_poisson_law(rate):
 
 @pytest.mark.parametrize("rate", [0.06, 0.5, 0.9, 0.97, 0.999])
 def test_bytes_and_marks_mix_to_the_poisson_law_exactly(rate):
-    """What no sample could show: the probabilities that the tables imply, to the last digits."""
+    """The probabilities implied by the tables equal the Poisson probabilities to the last digits."""
     size = 4096
     tables = _PoissonBytes(rate, size)
     cells = np.diff([0, *(int(edge) for edge in tables._thresholds), 256])
@@ -97,7 +97,7 @@ def test_bytes_and_marks_mix_to_the_poisson_law_exactly(rate):
 
 
 def test_large_samples_have_the_right_moments():
-    """Variance and covariance of multinomial counts, through the standard error of a mean."""
+    """The standard error of a mean depends on the variances and covariances of the multinomial counts."""
     values = np.random.default_rng(4).gamma(0.3, size=(7000, 1))
     means = bootstrap_means(values, resamples=20_000)[:, 0]
     error = values.std() / math.sqrt(7000)
@@ -156,13 +156,13 @@ def test_bits_depend_neither_on_threads_nor_on_compiled_code_and_are_those_publi
             check=True,
         ).stdout.strip()
 
-    # Another core type is another matrix product: other kernels, other orders of summation.
+    # Another core type uses other kernels of the matrix product, which sum in another order.
     digests = {digest(1, "Haswell"), digest(2, "Haswell"), digest(2, "Nehalem"), digest(1, "Haswell", "")}
     assert digests == {"fdf3ab214014422f98e2a39f73efcbe629ba04bc7e17c40dd6bca78063d59dea"}
 
 
 def test_sums_are_exact_in_any_order():
-    """The reason for the fixed-point grid: integer sums, whichever way a BLAS goes about them."""
+    """On the fixed-point grid, sums are those of integers, in any order of summation of a BLAS."""
     x = np.random.default_rng(7).random((999, 1))
     means = bootstrap_means(x, resamples=40)[:, 0]
     spread_unit = 2.0 ** (math.frexp(float(np.ptp(x)))[1] - (53 - 10))
@@ -176,8 +176,8 @@ def test_medians_are_those_of_the_counts():
     values = np.array([3.0, np.nan, 1.0, 2.0, 2.0, np.nan, 9.0])
     defined = ~np.isnan(values)
     for median, row in zip(bootstrap_medians(values, resamples=300), drawn_counts(7, 300), strict=True):
-        held = np.repeat(values[defined], row[defined])
-        assert median == np.median(held) if len(held) else math.isnan(median)
+        resample = np.repeat(values[defined], row[defined])
+        assert median == np.median(resample) if len(resample) else math.isnan(median)
 
 
 def test_a_resample_without_any_defined_value_has_no_median():

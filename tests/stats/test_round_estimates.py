@@ -1,4 +1,4 @@
-"""Limits of combined rounds: against the formula, and how often they are ever wrong."""
+"""Test limits of combined rounds: equality with the formula, and the share of streams with any wrong limit."""
 
 import itertools
 

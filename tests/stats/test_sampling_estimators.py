@@ -23,12 +23,12 @@ SIZES = (2, 2)
 
 
 def all_samples():
-    """Every sample of two items of each stratum: the gains (NaN if not drawn)."""
+    """Yield the gains of every sample of two items of each stratum (NaN if not drawn)."""
     members = [np.flatnonzero(number == STRATUM) for number in (0, 1)]
     for parts in product(*(combinations(part.tolist(), size) for part, size in zip(members, SIZES, strict=True))):
-        drawn = [at for part in parts for at in part]
+        sample = [at for part in parts for at in part]
         gain = np.full(len(GAINS), np.nan)
-        gain[drawn] = GAINS[drawn]
+        gain[sample] = GAINS[sample]
         yield gain
 
 
@@ -36,9 +36,9 @@ PROBABILITY = np.array([SIZES[number] / (number == STRATUM).sum() for number in 
 
 
 def joint():
-    """The probabilities of pairs, counted over all samples."""
-    drawn = np.array([~np.isnan(gain) for gain in all_samples()], float)
-    return drawn.T @ drawn / len(drawn)
+    """Return the inclusion probabilities of pairs, counted over all samples."""
+    included = np.array([~np.isnan(gain) for gain in all_samples()], float)
+    return included.T @ included / len(included)
 
 
 def test_probabilities_are_those_of_the_samples():
@@ -68,7 +68,7 @@ def test_numerator_and_denominator_of_stat_ap_are_unbiased():
         relevant = sampled_total(np.where(np.isnan(gain), np.nan, gain > 0), PROBABILITY)
         numerators.append(stat_ap(RANK, gain, PROBABILITY, joint()) * relevant)
         denominators.append(relevant)
-    # Four relevant items, at the ranks 1, 3, 5 and not returned.
+    # There are four relevant items, at the ranks 1, 3, 5 and not returned.
     assert np.mean(denominators) == pytest.approx(4)
     assert np.mean(numerators) == pytest.approx(1 + 2 / 3 + 3 / 5)
 
@@ -104,14 +104,14 @@ def random_query(rng):
 def test_one_stratum_gives_the_inferred_ap_of_trec_eval(seed):
     rng = np.random.default_rng(seed)
     rank, gain, items = random_query(rng)
-    drawn = rng.random(12) < 0.5
-    drawn[:2] = True
+    included = rng.random(12) < 0.5
+    included[:2] = True
     run = {"q": {item: 99.0 - at for item, at in zip(items, rank.tolist(), strict=True) if at}}
     run["q"] |= {f"unpooled{at}": 99.0 - at for at in range(1, 20) if at not in rank}
     # Grade -1 marks the items of the pool that were not judged.
-    gold = {"q": {item: grade if is_drawn else -1 for item, grade, is_drawn in zip(items, gain, drawn, strict=True)}}
+    gold = {"q": {item: grade if is_drawn else -1 for item, grade, is_drawn in zip(items, gain, included, strict=True)}}
     expected = gr.score(gold, run, ["infap"])["infap"].mean
-    assert inferred_ap(rank, np.where(drawn, gain, np.nan), np.zeros(12, int)) == pytest.approx(expected, abs=1e-4)
+    assert inferred_ap(rank, np.where(included, gain, np.nan), np.zeros(12, int)) == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_error_of_inferred_and_stat_ap_shrinks_around_the_truth():
@@ -130,10 +130,10 @@ def test_the_error_of_inferred_and_stat_ap_shrinks_around_the_truth():
         pairs[inside] = size * (size - 1) / (counts[number] * (counts[number] - 1))
     inferred, statistical = [], []
     for _ in range(200):
-        drawn = np.zeros(200, bool)
+        included = np.zeros(200, bool)
         for number, size in enumerate(sizes):
-            drawn[rng.choice(np.flatnonzero(stratum == number), size, replace=False)] = True
-        sampled = np.where(drawn, gain, np.nan)
+            included[rng.choice(np.flatnonzero(stratum == number), size, replace=False)] = True
+        sampled = np.where(included, gain, np.nan)
         inferred.append(inferred_ap(rank, sampled, stratum))
         statistical.append(stat_ap(rank, sampled, chance, pairs))
     assert np.mean(inferred) == pytest.approx(truth, abs=0.02)
@@ -162,7 +162,7 @@ def test_the_bias_of_sampled_ndcg_shrinks_with_the_sample(k):
 
 
 def test_the_ideal_ranking_of_sampled_ndcg_has_fractions_of_items():
-    # Estimated are 2.5 items with the gain 2 and 1.25 with the gain 1; the best item is not drawn.
+    # The estimates are 2.5 items with gain 2 and 1.25 with gain 1; the best item is not drawn.
     gain, chance = np.array([np.nan, 2.0, 1.0, 0.0]), np.array([0.4, 0.4, 0.8, 0.5])
     discount = 1 / np.log2(np.arange(2, 7))
     ideal = 2 * (discount[:2].sum() + 0.5 * discount[2]) + 0.5 * discount[2] + 0.75 * discount[3]

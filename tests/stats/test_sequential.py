@@ -1,4 +1,4 @@
-"""Sequential tests stay valid at every look, and lose little power against a test of fixed size."""
+"""Test that sequential tests stay valid at every look, and lose little power against a test of fixed size."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Records to store, made from a number so that a reader can tell which one it got."""
+"""Records for tests of the store, derived from a number so that a reader can identify them."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ def inputs_of(number: int) -> dict[str, Any]:
 def a_record(number: int = 0, *, task: str = "wines", model: str = "wordllama", **changes: Any) -> RunRecord:
     gold = Gold({f"q{number}": {"d1": 2, "d2": 0, "gone": 1}, "other": {"d3": 1}, "unanswered": {"d1": 1}})
     run = Run({f"q{number}": {"d2": 1 / 3 + number, "d1": 0.25, "d9": 0.25}, "other": {"d3": 1e-9, "d4": 5.0}})
-    given = {
+    defaults = {
         "inputs": inputs_of(number),
         "environment": {"seconds": 1.5, "machine": "here"},
         "hits": run.hits(gold, corpus=10),
         "run": run,
     }
-    return RunRecord(task, model, **{**given, **changes})
+    return RunRecord(task, model, **{**defaults, **changes})
 
 
 def same_hits(a: Any, b: Any) -> bool:
-    """Bit for bit, dtypes included."""
+    """Return True if the hits are bit-identical, including dtypes."""
     arrays = ("starts", "grade", "above", "tied", "tied_docid", "tied_input", "depth", "outside")
     plain = ("queries", "items", "precision", "corpus", "ignored_queries", "dropped_self")
     return all(
@@ -33,7 +33,7 @@ def same_hits(a: Any, b: Any) -> bool:
 
 
 def assert_sound(store: Store) -> None:
-    """Every row has whole tables, and they are those of its record."""
+    """Assert that every row has complete tables, equal to those of its record."""
     for stored in store.list():
         number = stored.inputs["number"]
         assert same_hits(stored.hits(), a_record(number).hits)

@@ -1,4 +1,4 @@
-"""Damaged stores: whatever was changed, each command gives the right answer or one sentence and exit 2."""
+"""Test damaged stores: each command gives the right output, or a one-line error and exit code 2."""
 
 import re
 import shutil
@@ -36,7 +36,7 @@ def stored(tmp_path_factory):
 
 
 def outcomes(capsys, damage, stored, tmp_path):
-    """What each command gave after *damage*: its output where it ended well, its sentence where it did not.
+    """Return the result of each command after *damage*: its output if it succeeded, otherwise its error message.
 
     The damaged copy always lies at the same path, which the outputs show.
     """
@@ -45,18 +45,18 @@ def outcomes(capsys, damage, stored, tmp_path):
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(folder, copy)
     damage(copy)
-    given = []
+    results = []
     for command in (["runs", "list"], ["runs", "show", key], ["score", key], ["report", key, "-o", str(out)]):
         code = main([*command, "--store", str(copy)])
         printed, message = capsys.readouterr()
         text = out.read_text() if code == 0 and command[0] == "report" else printed
-        # A report says when it was made.
-        given.append((code, re.sub(r"\d{4}-\d\d-\d\d\D\d\d:\d\d\S*", "DATE", text) if code == 0 else message))
-    return given
+        # A report contains its date.
+        results.append((code, re.sub(r"\d{4}-\d\d-\d\d\D\d\d:\d\d\S*", "DATE", text) if code == 0 else message))
+    return results
 
 
-def refusals_only(given, right):
-    for (code, message), (_, expected) in zip(given, right, strict=True):
+def refusals_only(results, right):
+    for (code, message), (_, expected) in zip(results, right, strict=True):
         if code == 0 and message == expected:
             continue
         assert code == 2, message
@@ -70,12 +70,12 @@ def test_no_damage_to_a_file_of_a_store_gives_another_answer_or_an_internal_erro
     right = outcomes(capsys, lambda _: None, stored, tmp_path)
     assert [code for code, _ in right] == [0, 0, 0, 0]
     for mutation in mutations(stored[0], seed=14, flips=6):
-        given = outcomes(capsys, mutation.apply, stored, tmp_path)
+        results = outcomes(capsys, mutation.apply, stored, tmp_path)
         is_empty = mutation.name in ("goldrank.db deleted", "goldrank.db cut to 0 bytes")
-        other = [at for at, result in enumerate(given) if result[0] == 0 and result != right[at]]
-        # A list marks runs whose tables are gone; texts that are gone are left out of a report.
-        assert is_empty or other in ([], [0]) or ("texts-" in mutation.name and other == [3]), (mutation.name, given)
-        for code, message in given:
+        other = [at for at, result in enumerate(results) if result[0] == 0 and result != right[at]]
+        # A list marks runs whose tables are missing; a report leaves out missing texts.
+        assert is_empty or other in ([], [0]) or ("texts-" in mutation.name and other == [3]), (mutation.name, results)
+        for code, message in results:
             assert code in (0, 2), (mutation.name, message)
             assert "internal error" not in message, (mutation.name, message)
             assert code == 0 or message.count("\n") == 1, (mutation.name, message)
@@ -90,7 +90,7 @@ VALUES = (None, "", "{", "[1]", "{}", b"\xff\xfe", 7, 1e300, "../..", "\udcff".e
 
 
 def update(table, column, value):
-    """A damage that sets a column to a value, or does nothing where the database refuses that."""
+    """Return a function that sets a column to a value, or has no effect if the database rejects the value."""
 
     def damage(folder):
         with suppress(sqlite3.IntegrityError), sqlite3.connect(folder / "goldrank.db") as connection:
@@ -107,10 +107,10 @@ def test_a_changed_value_in_a_row_is_refused_and_the_run_can_be_removed(stored, 
     right = outcomes(capsys, lambda _: None, stored, tmp_path)
     noticed = 0
     for value in VALUES:
-        given = outcomes(capsys, update("goldrank_runs", column, value), stored, tmp_path)
-        assert refusals_only(given, right)
-        noticed += given != right
-        if given != right and column != "key":
+        results = outcomes(capsys, update("goldrank_runs", column, value), stored, tmp_path)
+        assert refusals_only(results, right)
+        noticed += results != right
+        if results != right and column != "key":
             store = ["--store", str(tmp_path / "store")]
             assert main(["runs", "delete", stored[1], "--yes", *store]) == 0
             assert main(["runs", "list", *store]) == 0

@@ -1,4 +1,4 @@
-"""Digests tell inputs apart and nothing else; keys are short, readable and never clash."""
+"""Test that digests depend on the inputs only, and that keys are short, readable and unique."""
 
 import math
 import re

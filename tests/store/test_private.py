@@ -105,16 +105,16 @@ print(json.dumps(codes))
 def read_elsewhere(prefix, place, output):
     code = [sys.executable, "-c", READ, str(place), str(output)]
     environment = {**os.environ, "HOME": str(output.parent), "GOLDRANK_CACHE": str(output.parent / "cache")}
-    done = subprocess.run([*prefix, *code], capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [0, 0, 0, 2]
-    assert "the store is not writable" in done.stderr
+    process = subprocess.run([*prefix, *code], capture_output=True, text=True, env=environment, check=False)
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout.splitlines()[-1]) == [0, 0, 0, 2]
+    assert "the store is not writable" in process.stderr
     assert output.stat().st_size > 1000
 
 
 @pytest.mark.slow
 def test_a_store_without_permission_to_write_can_be_read_reported_and_explored(tmp_path):
-    # Root may write anything, unless it gives that right up.
+    # Root may write any file unless it drops this capability.
     prefix = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
     if prefix and (
         shutil.which("setpriv") is None
@@ -147,7 +147,7 @@ def test_a_store_on_a_read_only_mount_can_be_read_reported_and_explored(tmp_path
 
 
 def test_a_log_that_was_not_merged_is_not_ignored(tmp_path, monkeypatch):
-    """Rows that lie only in the write-ahead log are read, never left out in silence."""
+    """Rows that are only in the write-ahead log are read, not ignored."""
     from goldrank.store import database
 
     store = fill(tmp_path / "store")

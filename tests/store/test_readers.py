@@ -1,4 +1,4 @@
-"""Readers of a store while others overwrite, sweep and delete: they keep the version that they hold."""
+"""Test readers of a store while other processes overwrite, sweep and delete: each keeps the version that it holds."""
 
 import multiprocessing
 import os
@@ -44,7 +44,7 @@ def test_processes_that_read_while_a_run_is_overwritten_never_fail(where, tmp_pa
     ]
     for reader in readers:
         reader.start()
-    # As long as every reader has gone through its commands often enough, however slow the machine is.
+    # The loop ends when every reader has run its commands often enough, on a machine of any speed.
     while all(reader.is_alive() for reader in readers) and any(count.value < ROUNDS for count in rounds):
         store.save(record, overwrite=True)
     stop.set()
@@ -57,30 +57,30 @@ def test_processes_that_read_while_a_run_is_overwritten_never_fail(where, tmp_pa
 
 def test_a_reader_keeps_the_version_it_holds_until_it_is_swept_and_then_gets_the_new_one(where):
     store = Store.open(where)
-    held = store.save(a_record())
+    stored = store.save(a_record())
     store.save(a_record(hits=a_record(7).hits, run=None), overwrite=True)
-    assert same_hits(held.hits(), a_record().hits)
-    assert held.run() == a_record().run
+    assert same_hits(stored.hits(), a_record().hits)
+    assert stored.run() == a_record().run
     for entry in store._tables().iterdir():
         os.utime(entry, (0, 0))
     Store.open(where).save(a_record(1))
-    assert not held.folder.exists()
-    assert same_hits(held.hits(), a_record(7).hits)
-    assert held.judged_items("q7")
+    assert not stored.folder.exists()
+    assert same_hits(stored.hits(), a_record(7).hits)
+    assert stored.judged_items("q7")
     with pytest.raises(InputError, match=r"a table of the stored run .* is missing"):
-        held.run()
-    store.delete([held.key])
+        stored.run()
+    store.delete([stored.key])
     with pytest.raises(InputError, match="was removed meanwhile"):
-        held.hits()
+        stored.hits()
 
 
 def test_a_replaced_table_is_kept_for_an_hour_from_then_on_however_old_it_is(where):
     store = Store.open(where)
-    held = store.save(a_record())
-    os.utime(held.folder, (0, 0))
+    stored = store.save(a_record())
+    os.utime(stored.folder, (0, 0))
     store.save(a_record(), overwrite=True)
     Store.open(where).save(a_record(1))
-    assert held.complete
+    assert stored.complete
 
 
 def test_tables_that_were_swept_before_their_row_was_written_are_written_again(where, monkeypatch):
@@ -122,7 +122,7 @@ def test_another_machine_that_does_not_share_the_tables_is_refused(where, tmp_pa
             use(Store.open(elsewhere))
     assert not (tmp_path / "other").exists()
     assert Store.open(where).list() == [saved]
-    # Tables that were moved are found where they are now.
+    # Tables that were moved are read from their new location.
     (tmp_path / "tables").rename(tmp_path / "other")
     assert_sound(Store.open(elsewhere))
     assert len(Store.open(elsewhere).list()) == 1

@@ -1,4 +1,4 @@
-"""A stored run scores like the run it was made from, under every profile that its tables can serve."""
+"""Test that a stored run has the scores of the original run, under every profile that its tables support."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from goldrank.metrics import PROFILES
 from goldrank.scoring import resolve_conventions
 from goldrank.store import RunRecord, Store, count_under
 
-# q1 finds itself first, q2 second; two scores differ beyond float32 only; "gone" is no item.
+# q1 ranks itself first, q2 second; two scores are equal in float32 but not in float64; "gone" is no item.
 GOLD = Gold({"q1": {"d1": 2, "d2": 1, "q1": 1}, "q2": {"d3": 1, "gone": 1}, "q3": {"d1": 1}})
 RUN = Run(
     {

@@ -1,4 +1,4 @@
-"""Snapshots of a store: always what is stored now, and rows read only where they changed."""
+"""Test snapshots of a store: always the current rows, of which only changed ones are read again."""
 
 import shutil
 
@@ -15,11 +15,11 @@ def test_a_snapshot_follows_every_change_and_stays_the_same_without_one(where):
     assert snapshots.newest() is snapshots.newest()
     again = other.save(a_record(1, environment={}), overwrite=True)
     second = other.save(a_record(2))
-    held = snapshots.newest().by_key[again.key]
+    stored = snapshots.newest().by_key[again.key]
     assert sorted(run.key for run in snapshots.newest().runs) == sorted([again.key, second.key])
-    assert held == again
+    assert stored == again
     other.save(a_record(3))
-    assert snapshots.newest().by_key[again.key] is held
+    assert snapshots.newest().by_key[again.key] is stored
     other.delete([again.key])
     assert again.key not in snapshots.newest().by_key
 

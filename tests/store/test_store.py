@@ -1,4 +1,4 @@
-"""The store keeps what it is given, once, under a key of its own; on SQLite and on PostgreSQL alike."""
+"""Test the store on SQLite and PostgreSQL: each record is stored once, unchanged, under a unique key."""
 
 import os
 import sys
@@ -123,7 +123,7 @@ def test_a_key_taken_between_looking_and_inserting_is_noticed(where, monkeypatch
     def insert(connection, values, tables, overwrite):
         calls.append(values)
         if len(calls) == 1:
-            # What happens where the other process commits after this one has looked for free keys.
+            # The other process commits after this one has looked for free keys.
             connection.execute(RUNS.insert().values({**values, "key": "wines-wordllama-abcd", "checksum": ""}))
         return honest(connection, values, tables, overwrite)
 
@@ -157,8 +157,8 @@ def test_deleting_removes_rows_and_tables_or_nothing_where_a_key_is_unknown(wher
     with pytest.raises(InputError, match="there is no stored run"):
         store.delete([runs[0].key, "nobody"])
     assert len(store.list()) == 3
-    gone = store.delete([runs[0].key, runs[2].key, runs[2].key])
-    assert gone == [runs[0].key, runs[2].key]
+    deleted = store.delete([runs[0].key, runs[2].key, runs[2].key])
+    assert deleted == [runs[0].key, runs[2].key]
     assert store.list() == [runs[1]]
     assert tables_of(store) == [runs[1].folder.name]
     assert store.find(inputs_of(0)) is None
@@ -303,7 +303,7 @@ def test_dated_versions_have_one_name_which_stands_for_the_newest(where):
     assert store.get(first.name).key == store.find(inputs_of(0)).key == second.key
     assert store.get(first.key).key == first.key
     assert [run.key for run in store.versions(inputs_of(0))] == [second.key, first.key]
-    assert [store.get(f"{first.name}{back}").key for back in ("~0", "~1")] == [second.key, first.key]
+    assert [store.get(f"{first.name}{suffix}").key for suffix in ("~0", "~1")] == [second.key, first.key]
     with pytest.raises(InputError, match="has 2 versions, and none 2 before the newest"):
         store.get(f"{first.name}~2")
     with pytest.raises(AmbiguousNameError, match="may be any of"):

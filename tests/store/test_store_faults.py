@@ -1,4 +1,4 @@
-"""What can go wrong with a store: other processes, kills, full disks, damage, and databases that are something else."""
+"""Test faults of a store: concurrent processes, kills, full disks, damage, and databases of other programs."""
 
 import itertools
 import os
@@ -30,44 +30,44 @@ def test_processes_that_save_at_once_lose_nothing_and_store_equal_inputs_once(wh
     assert sorted(run.inputs["number"] for run in store.list()) == list(range(40))
     assert {run.key for run in store.list()} == {key for keys in printed for key in keys}
     assert_sound(store)
-    named = {run.folder.name for run in store.list()}
-    left = {entry.name for entry in store._tables().iterdir()}
-    # Replaced tables stay for whoever still reads them.
-    assert left == named if how == "once" else left > named
+    expected = {run.folder.name for run in store.list()}
+    actual = {entry.name for entry in store._tables().iterdir()}
+    # Replaced tables are kept for processes that still read them.
+    assert actual == expected if how == "once" else actual > expected
     for entry in store._tables().iterdir():
         os.utime(entry, (0, 0))
     Store.open(where).save(a_record(0))
-    assert {entry.name for entry in store._tables().iterdir()} == named
+    assert {entry.name for entry in store._tables().iterdir()} == expected
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["once", "overwrite"])
 def test_a_process_killed_at_any_step_leaves_a_sound_store(where, how):
     Store.open(where)
-    seen = 0
-    # Some 65 steps for two runs; every fifth is tried.
+    count = 0
+    # Two runs take about 65 steps; every fifth is tested.
     for step in itertools.count(1, 5):
-        first = 0 if how == "overwrite" else seen
+        first = 0 if how == "overwrite" else count
         writer = Writer(where, first, first + 2, how, dies_at=step)
         writer.go()
         saved = set(writer.keys())
         store = Store.open(where)
         stored = {run.key for run in store.list()}
         assert saved <= stored, f"step {step}: a run was reported as saved and is gone"
-        seen = len(stored)
+        count = len(stored)
         if writer.exit_code == 0:
             break
         assert writer.exit_code == -signal.SIGKILL
     assert step > 20
-    assert seen > 1
-    for number in range(max(0, seen - 5), seen + 1):
+    assert count > 1
+    for number in range(max(0, count - 5), count + 1):
         store.save(a_record(number))
     assert_sound(store)
-    assert len(store.list()) == seen + 1
+    assert len(store.list()) == count + 1
     for entry in store._tables().iterdir():
         os.utime(entry, (0, 0))
     store.delete([])
-    assert len(list(store._tables().iterdir())) == seen + 1
+    assert len(list(store._tables().iterdir())) == count + 1
 
 
 def test_a_kill_between_tables_and_row_leaves_an_orphan_that_hinders_nobody(where, monkeypatch):
@@ -104,7 +104,7 @@ def test_a_damaged_table_is_refused_with_the_remedy_and_mended_by_overwriting(wh
 
 
 def in_a_process_with_files_up_to(size: int, work) -> str:
-    """What *work* raises where no file may grow beyond *size* bytes, as on a full disk."""
+    """Return the error of *work* if no file may grow beyond *size* bytes, as on a full disk."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -176,7 +176,7 @@ def test_an_interrupted_save_takes_its_tables_back(where, monkeypatch):
 
 def test_a_read_only_database_is_read_and_refuses_to_be_written(tmp_path, monkeypatch):
     saved = Store.open(tmp_path / "store").save(a_record())
-    # Root may write whatever the permissions say, so the connection itself is kept from writing.
+    # Root ignores file permissions, so the connection itself is made read-only.
     before = sqlite3.connect
 
     def connect(*args, **options):

@@ -1,4 +1,4 @@
-"""Hits and runs come back from Parquet bit for bit."""
+"""Test that hits and runs read from Parquet are bit-identical to those written."""
 
 import math
 
@@ -15,7 +15,7 @@ from goldrank.io.columns import Columns
 from goldrank.store.tables import dump_hits, dump_run, find_row, load_hits, load_run
 from store.cases import same_hits
 
-# Lone surrogates too: a path or a broken JSON file may bring them.
+# Lone surrogates are included, because a path or an invalid JSON file may contain them.
 IDS = st.text(st.characters(), max_size=5)
 NUMBERS = st.floats(width=64)
 
@@ -56,11 +56,11 @@ def test_hits_come_back_bit_for_bit(hits):
 @given(many_hits())
 def test_runs_come_back_bit_for_bit(hits):
     columns = Columns(hits.queries, hits.starts, hits.items, hits.grade, "there")
-    back = load_run(dump_run(Run.from_columns(columns)), "here").columns
-    assert (back.queries, back.items) == (columns.queries, columns.items)
-    assert back.starts.tobytes() == columns.starts.tobytes()
-    assert back.values.tobytes() == columns.values.tobytes()
-    assert back.values.dtype == np.float64
+    loaded = load_run(dump_run(Run.from_columns(columns)), "here").columns
+    assert (loaded.queries, loaded.items) == (columns.queries, columns.items)
+    assert loaded.starts.tobytes() == columns.starts.tobytes()
+    assert loaded.values.tobytes() == columns.values.tobytes()
+    assert loaded.values.dtype == np.float64
 
 
 def test_equal_content_gives_equal_bytes():

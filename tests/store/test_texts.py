@@ -1,4 +1,4 @@
-"""Stored texts: saved once, found by id, searched by words."""
+"""Test stored texts: saving them once, finding them by id, and searching them by words."""
 
 import pytest
 
@@ -41,9 +41,9 @@ def test_ids_and_words_are_found_as_in_plain_lists(tmp_path):
         "item": [Text(name, f"T{at % 17}", f"say {at % 5}") for at, name in enumerate(names[::2])],
     }
     texts.save(sides["query"], sides["item"])
-    wanted = {*names[::50], "z" * 5_000, "é", "nothing", ""}
+    ids = {*names[::50], "z" * 5_000, "é", "nothing", ""}
     for side, stored in sides.items():
-        assert texts.find(wanted, side) == {text.id: text for text in stored if text.id in wanted}
+        assert texts.find(ids, side) == {text.id: text for text in stored if text.id in ids}
         for words in ("ask7", "été ask1", "t3 SAY", "n12", "nothing", "("):
             content = {text.id: f"{text.id}\n{text.title}\n{text.text}".lower() for text in stored}
             expected = {name for name, text in content.items() if all(word in text for word in words.lower().split())}

@@ -1,4 +1,4 @@
-"""Processes that save records, for the tests of several at once and of some that are killed."""
+"""Processes that save records, for tests of concurrent writers and of killed ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from goldrank.store import Store
 from killing import die_at_step
 from store.cases import a_record
 
-# Each starts as a copy of a process that has imported everything and has no threads.
+# Each process is forked from one that has imported everything and has no threads.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     ["goldrank.store", "goldrank.scoring", "pyarrow.parquet", "psycopg", "sqlalchemy.dialects.sqlite"]
@@ -19,7 +19,7 @@ _CONTEXT.set_forkserver_preload(
 class Writer:
     """A process that opens the store, waits for `go`, and sends the key of each run when it is saved.
 
-    With *dies_at* it is killed at that step of its saving.
+    With *dies_at* it is killed at that step.
     """
 
     def __init__(self, where: str, first: int, last: int, how: str, dies_at: int | None = None) -> None:
@@ -33,7 +33,7 @@ class Writer:
         self._link.send("go")
 
     def keys(self) -> list[str]:
-        """All keys that were sent until the process ended, however it did."""
+        """Return all keys that were sent before the process ended."""
         keys = []
         try:
             while True:

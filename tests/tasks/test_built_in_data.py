@@ -1,4 +1,4 @@
-"""The data that goldrank brings along is whole, linked rightly and as varied as it claims."""
+"""Test that the built-in data is complete, correctly linked and as varied as documented."""
 
 import json
 import unicodedata

@@ -1,4 +1,4 @@
-"""Names, names with paths and bare paths become tasks, and what is wrong with them is said."""
+"""Test that tasks are found by name, by name with path and by path, and that errors name the remedy."""
 
 import json
 from pathlib import Path
@@ -40,8 +40,8 @@ def test_a_named_task_takes_its_data_from_a_path_or_from_the_data_folder(tmp_pat
     folder = beir_folder(tmp_path / "data" / "scifact")
     assert len(find_task(f"scifact:{folder}").read(None).items) == 3
     monkeypatch.setenv("GOLDRANK_DATA", str(tmp_path / "data"))
-    found = find_task("scifact").read(None)
-    assert (found.name, len(found.items)) == ("scifact", 3)
+    collection = find_task("scifact").read(None)
+    assert (collection.name, len(collection.items)) == ("scifact", 3)
 
 
 def test_cranfield_cisi_and_time_read_by_path(shared_data):

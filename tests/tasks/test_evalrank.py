@@ -1,4 +1,4 @@
-"""EvalRank: a positive is never ranked below itself, and vectors that say nothing score nothing."""
+"""Test the EvalRank tasks: ranks of positives, ties, unknown words and uninformative vectors."""
 
 from fractions import Fraction
 
@@ -29,7 +29,7 @@ def task(pairs, background=BACKGROUND):
 
 
 class Table:
-    """Vectors that are written down, one for each word; words without one are out of vocabulary."""
+    """Encoder that looks up one vector per word; words without a vector are out of vocabulary."""
 
     identity, by = "written down", "text"
 
@@ -55,19 +55,19 @@ PAIRS = [("w1", "w2"), ("w2", "w1"), ("w1", "w3"), ("w4", "w5")]
 
 
 def test_all_equal_vectors_score_at_chance():
-    made = evaluate(Table(dict.fromkeys(BACKGROUND, np.ones(3))), task(PAIRS))
+    result = evaluate(Table(dict.fromkeys(BACKGROUND, np.ones(3))), task(PAIRS))
     harmonic = np.mean(1 / np.arange(1, 40))
-    assert made.scores["mrr(of=all)"].mean == pytest.approx(harmonic)
-    assert made.scores["hits@1"].mean == pytest.approx(1 / 39)
-    assert made.scores["mean_rank(unfound=last)"].mean == pytest.approx(20)
+    assert result.scores["mrr(of=all)"].mean == pytest.approx(harmonic)
+    assert result.scores["hits@1"].mean == pytest.approx(1 / 39)
+    assert result.scores["mean_rank(unfound=last)"].mean == pytest.approx(20)
 
 
 @pytest.mark.parametrize("vectors", [{}, {"w9": np.ones(3)}, {"w1": np.ones(3), "w4": np.ones(3)}])
 def test_vectors_of_none_of_the_positives_score_nothing(vectors):
-    made = evaluate(Table(vectors), task(PAIRS))
-    assert made.scores["mrr(of=all)"].mean == made.scores["hits@15"].mean == 0
-    assert made.scores["mean_rank(unfound=last)"].mean == 39
-    assert "out of vocabulary: 4 of 4 pairs" in made.remarks[0]
+    result = evaluate(Table(vectors), task(PAIRS))
+    assert result.scores["mrr(of=all)"].mean == result.scores["hits@15"].mean == 0
+    assert result.scores["mean_rank(unfound=last)"].mean == 39
+    assert "out of vocabulary: 4 of 4 pairs" in result.remarks[0]
     with pytest.raises(InputError, match="does not know a single pair"):
         evaluate(Table(vectors), task(PAIRS), oov="skip")
 
@@ -86,11 +86,11 @@ def test_a_pair_out_of_vocabulary_is_a_miss_or_left_out_and_never_a_hit():
 
 def test_unknown_background_stands_behind_everything_known():
     known = {f"w{number}": np.array([1.0, number, 0.0]) for number in range(1, 6)}
-    made = evaluate(Table(known), task(PAIRS), similarity="dot")
-    # By w1 the others are 5, 4, 3, 2 and all 35 unknown words come after them, as zero vectors never could.
-    assert made.ranked.hits.above.tolist() == [3, 2, 3, 0]
-    assert made.ranked.hits.tied.tolist() == [0, 0, 0, 0]
-    assert made.ranked.hits.corpus == 40
+    result = evaluate(Table(known), task(PAIRS), similarity="dot")
+    # For w1 the ranking is 5, 4, 3, 2 and then all 35 unknown words; zero vectors would not guarantee this.
+    assert result.ranked.hits.above.tolist() == [3, 2, 3, 0]
+    assert result.ranked.hits.tied.tolist() == [0, 0, 0, 0]
+    assert result.ranked.hits.corpus == 40
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["cosine", "dot", "l2"]), st.booleans())
@@ -101,57 +101,57 @@ def test_ranks_with_and_without_the_query_are_those_of_sorting(seed, similarity,
     if duplicates:
         vectors["w3"] = vectors["w0"]
     pairs = {(words[a], words[b]) for a, b in rng.integers(0, 12, (6, 2)).tolist()}
-    made = evaluate(Table(vectors), task(sorted(pairs), words), similarity=similarity)
+    result = evaluate(Table(vectors), task(sorted(pairs), words), similarity=similarity)
 
     matrix = np.array([vectors[word] for word in words], np.float32)
     matrix = normalised(matrix) if similarity == "cosine" else matrix
     numbers = {word: list(map(Fraction, row.tolist())) for word, row in zip(words, matrix, strict=True)}
 
-    def score(one, other):
-        both = list(zip(numbers[one], numbers[other], strict=True))
+    def score(first, second):
+        both = list(zip(numbers[first], numbers[second], strict=True))
         return -sum((a - b) ** 2 for a, b in both) if similarity == "l2" else sum(a * b for a, b in both)
 
     for profile, options in (("standard", {"self_matches": "aside", "ties": "optimistic"}), ("evalrank", {})):
-        got = made.score(["mrr(of=all)"], profile=profile, **options)["mrr(of=all)"]
+        mrr = result.score(["mrr(of=all)"], profile=profile, **options)["mrr(of=all)"]
         ranks = []
         for query, positive in pairs:
             rivals = [word for word in words if word != positive and (profile == "evalrank" or word != query)]
             above = sum(score(query, word) > score(query, positive) for word in rivals)
             ranks.append(max(1, above) if profile == "evalrank" else above + 1)
-        assert got.mean == pytest.approx(np.mean(1 / np.array(ranks)))
+        assert mrr.mean == pytest.approx(np.mean(1 / np.array(ranks)))
 
 
 def test_a_positive_is_never_ranked_below_itself():
     rng = np.random.default_rng(3)
     words = [f"w{number}" for number in range(300)]
     vectors = {word: rng.standard_normal(50) for word in words}
-    # The nearest of all others is the positive: whatever kernel computed its score, nothing may stand above it.
+    # Each positive is the nearest neighbour of its query, so no item may rank above it, whichever kernel is used.
     matrix = np.array([vectors[word] for word in words], np.float32)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     products = matrix @ matrix.T - 2 * np.eye(300)
     pairs = [(word, words[row.argmax()]) for word, row in zip(words, products, strict=True)]
-    made = evaluate(Table(vectors, 50), task(pairs, words))
-    assert made.score("hits@1", ties="pessimistic")["hits@1"].mean == 1.0
+    result = evaluate(Table(vectors, 50), task(pairs, words))
+    assert result.score("hits@1", ties="pessimistic")["hits@1"].mean == 1.0
 
 
 def test_a_pair_of_a_text_with_itself_is_ranked_and_a_duplicate_vector_ties():
     vectors = random_table(BACKGROUND)
     vectors["w7"] = vectors["w6"]
-    made = evaluate(Table(vectors), task([("w6", "w6"), ("w1", "w1"), ("w6", "w7")]))
-    assert made.scores["hits@1"].per_query == {"w6": 0.75, "w1": 1.0}
-    assert made.score("hits@1", profile="evalrank")["hits@1"].mean == 1.0
-    assert made.score("hits@1", self_matches="drop")["hits@1"].mean == 1.0
+    result = evaluate(Table(vectors), task([("w6", "w6"), ("w1", "w1"), ("w6", "w7")]))
+    assert result.scores["hits@1"].per_query == {"w6": 0.75, "w1": 1.0}
+    assert result.score("hits@1", profile="evalrank")["hits@1"].mean == 1.0
+    assert result.score("hits@1", self_matches="drop")["hits@1"].mean == 1.0
 
 
 def test_the_interval_keeps_the_pairs_of_a_query_together():
     rng = np.random.default_rng(0)
     vectors = random_table(BACKGROUND)
     many = [("w0", word) for word in BACKGROUND[1:21]] + [(f"w{n}", f"w{n + 1}") for n in range(20, 39)]
-    made = evaluate(Table(vectors), task(many))
-    values, weights = made.scores["hits@10"].values, made.scores["hits@10"].weights
-    drawn = rng.integers(0, len(values), (4000, len(values)))
-    means = (values[drawn] * weights[drawn]).sum(axis=1) / weights[drawn].sum(axis=1)
-    interval = made.score("hits@10").intervals[0]
+    result = evaluate(Table(vectors), task(many))
+    values, weights = result.scores["hits@10"].values, result.scores["hits@10"].weights
+    samples = rng.integers(0, len(values), (4000, len(values)))
+    means = (values[samples] * weights[samples]).sum(axis=1) / weights[samples].sum(axis=1)
+    interval = result.score("hits@10").intervals[0]
     assert interval.low == pytest.approx(np.quantile(means, 0.025), abs=0.06)
     assert interval.high == pytest.approx(np.quantile(means, 0.975), abs=0.06)
 
@@ -159,9 +159,9 @@ def test_the_interval_keeps_the_pairs_of_a_query_together():
 def test_other_positives_are_rivals_or_filtered():
     vectors = {"w0": [1, 0, 0], "w1": [1, 0.1, 0], "w2": [1, 0.2, 0], "w3": [0, 1, 0]}
     table = Table({word: np.array(vector, float) for word, vector in vectors.items()})
-    made = evaluate(table, task([("w0", "w1"), ("w0", "w2")], list(vectors)))
-    assert made.scores["mrr(of=all)"].mean == 0.75
-    assert made.score("mrr(of=all)", positives="filtered")["mrr(of=all)"].mean == 1.0
+    result = evaluate(table, task([("w0", "w1"), ("w0", "w2")], list(vectors)))
+    assert result.scores["mrr(of=all)"].mean == 0.75
+    assert result.score("mrr(of=all)", positives="filtered")["mrr(of=all)"].mean == 1.0
 
 
 def test_searchers_rank_the_same_pairs(tmp_path):
@@ -173,34 +173,34 @@ def test_searchers_rank_the_same_pairs(tmp_path):
 
 
 def test_the_rankings_are_there_for_those_who_look():
-    made = evaluate(Table(random_table(BACKGROUND)), task(PAIRS), depth=5)
-    assert {len(ranking) for ranking in made.run.to_dict().values()} == {5}
-    assert next(iter(made.run["w1"])) == "w1"
+    result = evaluate(Table(random_table(BACKGROUND)), task(PAIRS), depth=5)
+    assert {len(ranking) for ranking in result.run.to_dict().values()} == {5}
+    assert next(iter(result.run["w1"])) == "w1"
 
 
 def test_a_hundred_items_of_each_ranking_are_stored_unless_a_depth_is_given(tmp_path):
     words = [f"w{number}" for number in range(150)]
-    # Equal vectors tie across the hundredth rank.
+    # Equal vectors produce a tie that spans rank 100.
     vectors = random_table(words) | dict.fromkeys(words[60:110], np.ones(3))
     stored = [
         run(Table(vectors), task(PAIRS, words), tmp_path, metrics=["mrr"], limit=None, **depth).runs[0]
         for depth in ({}, {"depth": 120}, {"depth": 1000})
     ]
-    assert [np.diff(each.run().columns.starts).tolist() for each in stored] == [[100] * 3, [120] * 3, [150] * 3]
-    assert len({each.key for each in stored}) == 3
+    assert [np.diff(record.run().columns.starts).tolist() for record in stored] == [[100] * 3, [120] * 3, [150] * 3]
+    assert len({record.key for record in stored}) == 3
     whole = stored[2].run()
-    assert all(each.run() == whole.head(k) for each, k in zip(stored, (100, 120, 150), strict=True))
-    assert len({dump_hits(each.hits()) for each in stored}) == 1
+    assert all(record.run() == whole.head(k) for record, k in zip(stored, (100, 120, 150), strict=True))
+    assert len({dump_hits(record.hits()) for record in stored}) == 1
 
 
 def test_what_becomes_of_unknown_words_is_part_of_what_names_a_result():
-    made = task(PAIRS)
+    ranking_task = task(PAIRS)
     names = {}
     for oov in (None, "miss", "skip", "mean", "keep"):
         settings = Settings(oov=oov)
-        names[oov] = RankingData.load(made, settings).inputs(prepare_model(Table({}), settings)).get("oov")
+        names[oov] = RankingData.load(ranking_task, settings).inputs(prepare_model(Table({}), settings)).get("oov")
     assert names == {None: "miss", "miss": "miss", "skip": "skip", "mean": "mean", "keep": "keep"}
-    assert "oov" not in RankingData.load(made, Settings()).inputs(prepare_model("bm25", Settings()))
+    assert "oov" not in RankingData.load(ranking_task, Settings()).inputs(prepare_model("bm25", Settings()))
     with pytest.raises(InputError, match="there is no treatment of unknown words 'mis'; did you mean 'miss'"):
         Settings(oov="mis")
 
@@ -208,43 +208,45 @@ def test_what_becomes_of_unknown_words_is_part_of_what_names_a_result():
 def test_words_of_a_file_know_what_they_cover(tmp_path):
     file = tmp_path / "vectors.txt"
     file.write_text("".join(f"w{n} {np.sin(n)} {np.cos(n)}\n" for n in range(1, 4)))
-    made = evaluate(f"words:{file}", task(PAIRS))
+    result = evaluate(f"words:{file}", task(PAIRS))
     assert load(f"words:{file}").covers(["w1", "w9"]).tolist() == [True, False]
-    assert made.hits.found.tolist() == [True, True, True, False]
+    assert result.hits.found.tolist() == [True, True, True, False]
 
 
 def test_the_named_tasks_hold_what_they_say(shared_data):
     folders = {"evalrank-word": "word_evalrank", "evalrank-sentence": "sent_evalrank"}
-    for named in EVALRANK_TASKS:
-        made = read_collection(shared_data / "evalrank" / folders[named.name])
-        counted = len(made.items), len(made.gold.queries), len(made.gold.items)
+    for evalrank_task in EVALRANK_TASKS:
+        collection = read_collection(shared_data / "evalrank" / folders[evalrank_task.name])
+        counts = len(collection.items), len(collection.gold.queries), len(collection.gold.items)
         assert (
-            "{:,} {}, {:,} queries, {:,} pairs".format(counted[0], named.name.partition("-")[2] + "s", *counted[1:])
-            == named.about.counts
+            "{:,} {}, {:,} queries, {:,} pairs".format(
+                counts[0], evalrank_task.name.partition("-")[2] + "s", *counts[1:]
+            )
+            == evalrank_task.about.counts
         )
 
 
 def test_a_stored_result_is_scored_under_every_profile_from_its_hits_alone():
     vectors = random_table(BACKGROUND)
     vectors["w7"] = vectors["w6"]
-    made = evaluate(Table(vectors), task([*PAIRS, ("w6", "w7"), ("w6", "w6")]))
-    loaded = load_hits(dump_hits(made.ranked.hits), "a table")
+    result = evaluate(Table(vectors), task([*PAIRS, ("w6", "w7"), ("w6", "w6")]))
+    loaded = load_hits(dump_hits(result.ranked.hits), "a table")
     for profile, options in (
         ("standard", {"self_matches": "aside", "ties": "expected"}),
         ("evalrank", {}),
         ("sdr", {}),
     ):
         names = ["mrr(of=all)", "hits@1", "mpr(over=list,unfound=skip)"]
-        again, direct = (score_hits(hits, names, profile=profile, **options) for hits in (loaded, made.ranked.hits))
+        again, direct = (score_hits(hits, names, profile=profile, **options) for hits in (loaded, result.ranked.hits))
         assert [again[name].value for name in names] == [direct[name].value for name in names]
 
 
 def test_the_command_line_way_stores_once_and_scores_under_both_profiles(tmp_path):
     store = Store.open(str(tmp_path / "store"))
-    made, table = task([*PAIRS, ("w6", "w6")]), Table(random_table(BACKGROUND))
-    direct = evaluate(table, made)
+    ranking_task, table = task([*PAIRS, ("w6", "w6")]), Table(random_table(BACKGROUND))
+    direct = evaluate(table, ranking_task)
     for measures in (Measures(), Measures(profile="evalrank")):
-        (board,) = run([table], [made], store, **vars(measures))
+        (board,) = run([table], [ranking_task], store, **vars(measures))
         (scores,) = board.scores.values()
         expected = direct.score(profile=measures.profile)
         assert {name: scores[name].value for name in scores} == {name: expected[name].value for name in expected}

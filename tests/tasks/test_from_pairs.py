@@ -1,4 +1,4 @@
-"""EvalRank data made of pairs with scores: the authors' own files give the authors' own data, byte for byte."""
+"""Test that EvalRank data built from scored pairs equals the published data byte for byte."""
 
 import json
 
@@ -12,7 +12,7 @@ from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate
 from goldrank.tasks.evalrank import from_pairs
 
-# The same layouts as the authors' files: tabs and no quoting, both sentences in one quoted cell, a header, blanks.
+# The layouts of the published files: tabs without quoting, both sentences in one quoted cell, a header, blanks.
 STS_B = (
     'news\theadlines\t2013\t7\t5.000\tHe said "go".\tHe said: "go"!\n'
     "news\theadlines\t2013\t8\t4.000\tRain falls.\tIt rains.\tan extra column\tand another\n"
@@ -26,7 +26,7 @@ STR = (
     '2,STS,STS,STS_3,"One.\nTwo.",0.2\n'
     '3,STS,STS,STS_4,"Three.\nFour.",0.1\n'
 )
-# The layout of the whole of SICK, whose columns stand in another order than in its splits.
+# The layout of the complete SICK file, whose column order differs from that of its splits.
 WHOLE_SICK = (
     "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tentailment_AB\n"
     "1\tOne man\tA man\tNEUTRAL\t4.5\tA_neutral_B\n2\tOne dog\tA man\tNEUTRAL\t1.5\tA_neutral_B\n"
@@ -40,13 +40,13 @@ MEN = "sun Sunlight 50.0\ntiger tiger 49.0\nriver water 48.0\nzoo pen 2.0\n"
 
 
 def write(folder, **files):
-    made = []
+    paths = []
     for name, content in files.items():
         stem, _, suffix = name.rpartition("_")
         path = folder / f"{stem}.{suffix}"
         path.write_text(content)
-        made.append(path)
-    return made
+        paths.append(path)
+    return paths
 
 
 def texts_of(collection):
@@ -65,8 +65,8 @@ def table(tmp_path, lines):
 
 
 def test_the_layouts_of_the_paper_are_known_by_their_content_and_each_gives_its_share(tmp_path):
-    made = from_pairs(write(tmp_path, sts_csv=STS_B, str_csv=STR, sick_txt=SICK), top=0.5)
-    assert texts_of(made) == [
+    collection = from_pairs(write(tmp_path, sts_csv=STS_B, str_csv=STR, sick_txt=SICK), top=0.5)
+    assert texts_of(collection) == [
         ('He said "go".', 'He said: "go"!'),
         ('He said: "go"!', 'He said "go".'),
         ("Rain falls.", "It rains."),
@@ -76,18 +76,18 @@ def test_the_layouts_of_the_paper_are_known_by_their_content_and_each_gives_its_
         ('A "dog" runs', "A dog is running"),
         ("A dog is running", 'A "dog" runs'),
     ]
-    assert made.name == "sts+str+sick"
-    assert [document.text for document in made.items][8:] == [
+    assert collection.name == "sts+str+sick"
+    assert [document.text for document in collection.items][8:] == [
         '"Quiet', "A loud dog.", "Stars.", "Grapes, plums.", "One.", "Two.", "Three.", "Four.", "Nobody sings",
         "A man sings",
     ]  # fmt: skip
-    assert made.readings == (
+    assert collection.readings == (
         "sts: text1 = column 6, text2 = column 7, score = column 5; ignored: columns 1 to 4 and any after 7",
         "str: both texts = Text, score = Score, id = PairID; ignored: Index, SourceID, SubsetID",
         "sick: text1 = sentence_A, text2 = sentence_B, score = relatedness_score, id = pair_ID; "
         "ignored: entailment_judgment",
     )
-    assert made.remarks == [
+    assert collection.remarks == [
         "sts: 2 pairs of 4, scored 4 or more, taken as positives",
         "str: 2 pairs of 4, scored 0.9 or more, taken as positives",
         "sick: 1 pair of 2, scored 4.9 or more, taken as positives",
@@ -106,26 +106,26 @@ def test_the_whole_of_sick_is_read_by_its_header(tmp_path):
 
 def test_words_are_lower_cased_and_pairs_of_a_word_with_itself_dropped_unless_asked_otherwise(tmp_path):
     (file,) = write(tmp_path, men_txt=MEN)
-    made = from_pairs(file, top=0.75)
-    assert texts_of(made) == [("sun", "sunlight"), ("sunlight", "sun"), ("river", "water"), ("water", "river")]
-    assert made.readings == ("men: text1 = column 1, text2 = column 2, score = column 3",)
-    assert made.remarks == [
+    collection = from_pairs(file, top=0.75)
+    assert texts_of(collection) == [("sun", "sunlight"), ("sunlight", "sun"), ("river", "water"), ("water", "river")]
+    assert collection.readings == ("men: text1 = column 1, text2 = column 2, score = column 3",)
+    assert collection.remarks == [
         "men: 3 pairs of 4, scored 48 or more, taken as positives",
         "1 text lower-cased",
         "1 positive pair of a text with itself left out",
     ]
-    kept = from_pairs(file, top=0.75, reverse=False, self_pairs="keep", case="keep")
-    assert texts_of(kept) == [("sun", "Sunlight"), ("tiger", "tiger"), ("river", "water")]
+    unchanged = from_pairs(file, top=0.75, reverse=False, self_pairs="keep", case="keep")
+    assert texts_of(unchanged) == [("sun", "Sunlight"), ("tiger", "tiger"), ("river", "water")]
     more = write(tmp_path, more_txt="the\nZoo\nof\n")
-    made = from_pairs(file, background=more)
-    assert list(made.items.ids) == ["sun", "sunlight", "tiger", "river", "water", "zoo", "pen", "the", "of"]
+    collection = from_pairs(file, background=more)
+    assert list(collection.items.ids) == ["sun", "sunlight", "tiger", "river", "water", "zoo", "pen", "the", "of"]
 
 
 def test_sentences_keep_their_case_and_pairs_of_a_sentence_with_itself_unless_asked_otherwise(tmp_path):
     file = table(tmp_path, ["X y\tX y\t5", "a b\tc d\t4", "e f\tg h\t1", "i j\tk l\t0"])
-    made = from_pairs(file, top=0.5)
-    assert texts_of(made) == [("X y", "X y"), ("a b", "c d"), ("c d", "a b")]
-    assert "1 pair of a text with itself, which ranks first by cosine" in made.remarks
+    collection = from_pairs(file, top=0.5)
+    assert texts_of(collection) == [("X y", "X y"), ("a b", "c d"), ("c d", "a b")]
+    assert "1 pair of a text with itself, which ranks first by cosine" in collection.remarks
     dropped = from_pairs(file, top=0.5, self_pairs="drop", case="lower")
     assert texts_of(dropped) == [("a b", "c d"), ("c d", "a b")]
     assert dropped.remarks[-2:] == ["1 text lower-cased", "1 positive pair of a text with itself left out"]
@@ -133,18 +133,18 @@ def test_sentences_keep_their_case_and_pairs_of_a_sentence_with_itself_unless_as
 
 def test_the_best_scored_pairs_are_positives_and_all_texts_the_background(tmp_path):
     file = table(tmp_path, ["a b\tc d\t5", "e f\tg h\t4", "i j\tk l\t1", "a b\tm n\t0"])
-    made = from_pairs(file, top=0.5, reverse=False)
-    assert texts_of(made) == [("a b", "c d"), ("e f", "g h")]
-    assert len(made.items) == 7
-    assert evaluate("tfidf(tokens=runs)", made).scores["hits@1"].mean >= 0
+    collection = from_pairs(file, top=0.5, reverse=False)
+    assert texts_of(collection) == [("a b", "c d"), ("e f", "g h")]
+    assert len(collection.items) == 7
+    assert evaluate("tfidf(tokens=runs)", collection).scores["hits@1"].mean >= 0
 
 
 def test_ties_at_the_border_empty_texts_and_pairs_given_again_are_told(tmp_path):
     lines = ["a b\tc d\t5", "c d\ta b\t5", "a b\tc d\t4", "e f\tg h\t4", "i j\t \t5", "k l\tm n\t4"]
-    made = from_pairs(table(tmp_path, lines), top=0.6)
-    assert texts_of(made) == [("a b", "c d"), ("c d", "a b")]
-    assert made.readings == ("pairs: text1 = sentence1, text2 = sentence2, score = score",)
-    assert made.remarks == [
+    collection = from_pairs(table(tmp_path, lines), top=0.6)
+    assert texts_of(collection) == [("a b", "c d"), ("c d", "a b")]
+    assert collection.readings == ("pairs: text1 = sentence1, text2 = sentence2, score = score",)
+    assert collection.remarks == [
         "1 text is empty",
         "pairs: 1 pair with an empty text left out",
         "pairs: 3 pairs of 5, scored 4 or more, taken as positives; "
@@ -196,8 +196,8 @@ def test_splits_in_one_folder_are_one_source_and_other_files_are_not(tmp_path):
     assert folder.first == ("train 0", "train 1", "dev 0", "dev 1", "test 0", "test 1")
     (files,) = read_pair_sources([tmp_path / f"sts-{split}.csv" for split in ("train", "dev", "test")])
     assert files.checksum == folder.checksum
-    (one,) = read_pair_sources([tmp_path / "sts-dev.csv"])
-    assert (one.name, len(one)) == ("sts-dev", 2)
+    (single_file,) = read_pair_sources([tmp_path / "sts-dev.csv"])
+    assert (single_file.name, len(single_file)) == ("sts-dev", 2)
     words = tmp_path / "words"
     words.mkdir()
     write(words, a_txt=MEN, b_txt="sun\tmoon\t3\nzoo\tpen\t1\n")
@@ -206,8 +206,8 @@ def test_splits_in_one_folder_are_one_source_and_other_files_are_not(tmp_path):
 
 def test_tables_of_sentences_that_start_like_words_are_sentences(tmp_path):
     (file,) = write(tmp_path, bare_txt="Hello.\tHi.\t4.5\nGood morning.\tHi.\t4\nGo away.\tHi.\t1\nHi.\tBye.\t0\n")
-    made = from_pairs(file)
-    assert texts_of(made) == [("Hello.", "Hi."), ("Hi.", "Hello.")]
+    collection = from_pairs(file)
+    assert texts_of(collection) == [("Hello.", "Hi."), ("Hi.", "Hello.")]
     (records,) = write(tmp_path, pairs_jsonl="".join(
         json.dumps({"text1": f"a {n}", "text2": f"b {n}", "similarity": n, "by": "me"}) + "\n" for n in range(4)
     ))  # fmt: skip
@@ -215,12 +215,12 @@ def test_tables_of_sentences_that_start_like_words_are_sentences(tmp_path):
 
 
 def read_as_the_reference_does(pairs, background):
-    """The pairs and the background as loops over the lines of files in text mode make them."""
-    found = [line.strip().split("\t") for line in pairs.open(encoding="utf-8")]
-    assert all(len(pair) == 2 for pair in found)
-    texts = dict.fromkeys(text for pair in found for text in pair)
+    """Return the pairs and the background, read line by line in text mode like the reference code."""
+    text_pairs = [line.strip().split("\t") for line in pairs.open(encoding="utf-8")]
+    assert all(len(pair) == 2 for pair in text_pairs)
+    texts = dict.fromkeys(text for pair in text_pairs for text in pair)
     texts |= dict.fromkeys(line.strip() for line in background.open(encoding="utf-8"))
-    return found, list(texts)
+    return text_pairs, list(texts)
 
 
 @pytest.mark.slow
@@ -261,8 +261,8 @@ def test_most_released_positives_of_the_sts_benchmark_come_from_its_training_spl
     data = shared_data / "evalrank"
     benchmark = data / "sent_similarity" / "STS" / "STSBenchmark"
     (train,) = read_pair_sources([benchmark / "sts-train.csv"])
-    made = texts_of(from_pairs(benchmark, reverse=False))
-    assert (len(made), len({*made} & {*zip(train.first, train.second, strict=True)})) == (2134, 1540)
+    positives = texts_of(from_pairs(benchmark, reverse=False))
+    assert (len(positives), len({*positives} & {*zip(train.first, train.second, strict=True)})) == (2134, 1540)
 
 
 def test_the_released_word_data_is_made_of_the_thirteen_similarity_sets(shared_data, tmp_path):
@@ -278,32 +278,32 @@ def test_the_released_word_data_is_made_of_the_thirteen_similarity_sets(shared_d
     lines = (tmp_path / "made" / "pos_pair_5514.txt").read_bytes().splitlines(keepends=True)
     assert b"".join(sorted(lines)) == (released / "pos_pair_5514.txt").read_bytes()
     whole = from_pairs(data / "word_similarity", background=[released / "wiki_vocab.txt"])
-    theirs = read_collection(released)
+    reference = read_collection(released)
     assert (len(whole.items), len(whole.gold.items)) == (22207, 5514)
-    assert {*whole.items.ids} == {*theirs.items.ids}
-    assert {*texts_of(whole)} == {*texts_of(theirs)}
+    assert {*whole.items.ids} == {*reference.items.ids}
+    assert {*texts_of(whole)} == {*texts_of(reference)}
 
 
 def test_sick_gives_its_own_quarter(shared_data):
-    made = from_pairs(shared_data / "evalrank" / "sent_similarity" / "SICK")
-    assert (len(made.items), len(made.gold.items)) == (6077, 4848)
+    collection = from_pairs(shared_data / "evalrank" / "sent_similarity" / "SICK")
+    assert (len(collection.items), len(collection.gold.items)) == (6077, 4848)
     assert (
         "SICK: 2481 pairs of 9927, scored 4.3 or more, taken as positives; "
         "212 pairs scored 4.3 too, later in the source, not taken"
-    ) in made.remarks
+    ) in collection.remarks
 
 
 def test_converted_data_is_read_back_and_other_layouts_are_refused_or_told(tmp_path, capsys):
     paths = [str(path) for path in write(tmp_path, sts_csv=STS_B, str_csv=STR)]
     target = tmp_path / "made"
-    made = from_pairs(paths, top=0.5)
-    assert convert(made, target, "evalrank") == []
-    assert read_collection(target).checksum == made.checksum
+    collection = from_pairs(paths, top=0.5)
+    assert convert(collection, target, "evalrank") == []
+    assert read_collection(target).checksum == collection.checksum
     assert main(["data", "check", str(target), "--strict"]) == 0
     assert convert(read_collection(target), tmp_path / "again", "evalrank") == []
     for name in ("pos_pair.txt", "background_sent.txt"):
         assert (tmp_path / "again" / name).read_bytes() == (target / name).read_bytes()
-    assert convert(made, target, "evalrank", overwrite=True) == []
+    assert convert(collection, target, "evalrank", overwrite=True) == []
     (records,) = write(
         tmp_path, odd_jsonl='{"a": "x\\ty", "b": "u\\nv", "score": 2}\n{"a": "k l", "b": "m n", "score": 1}\n'
     )

@@ -1,4 +1,4 @@
-"""Tasks that give figures: measured once, stored with what they came from, compared and shown like any other."""
+"""Test tasks that produce measured values: they are stored with their inputs, compared and displayed."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Data:
 
 
 def lengths(encoder, data, settings):
-    """A figure that anyone can check: the mean length of the vectors."""
-    made = transformed_vectors(encoder, data.texts, settings, training=["other text", "more text"])
-    values = np.linalg.norm(made.vectors, axis=1)
+    """Measure the mean length of the vectors, which is easy to verify."""
+    transformed = transformed_vectors(encoder, data.texts, settings, training=["other text", "more text"])
+    values = np.linalg.norm(transformed.vectors, axis=1)
     figure = MeasuredValue(float(values.mean()), len(data), float(values.min()), float(values.max()), "range")
     return Measurement(
         {"length": figure, "first": MeasuredValue(float(values[0]), 1), "first:part": MeasuredValue(0.0, 1)},
         {"id": list(data.texts), "predicted": values},
-        made.remarks,
+        transformed.remarks,
     )
 
 
-def compare(one, other):
-    return 0.01 if one.predictions["predicted"] != other.predictions["predicted"] else 1.0
+def compare(first, second):
+    return 0.01 if first.predictions["predicted"] != second.predictions["predicted"] else 1.0
 
 
 TASK = MeasurementTask("lengths", "similarity", lambda split: Data(), lengths, compare, summary="mean lengths")
@@ -61,35 +61,35 @@ def test_a_measurement_is_stored_with_its_figures_and_predictions_and_not_made_a
     assert stored.predictions()["id"] == TEXTS
     assert len(stored.predictions()["predicted"]) == 4
     again = run(store)
-    assert [one.fresh for one in again.outcomes] == [False, False]
+    assert [outcome.fresh for outcome in again.outcomes] == [False, False]
     assert again.scores == first.scores
 
 
 def test_the_best_comes_first_and_beats_others_only_where_the_task_says_so(store):
     board = run(store, ["random:8", "wordllama(normalize=false)"])
-    assert [one.model for one in board.outcomes] == ["wordllama(normalize=false)", "random:8"]
+    assert [outcome.model for outcome in board.outcomes] == ["wordllama(normalize=false)", "random:8"]
     assert board.beaten_by("wordllama(normalize=false)") == ["random:8"]
     assert board.beaten_by("random:8") == []
 
 
 def test_a_board_of_figures_is_shown_and_written_as_json(store):
     board = run(store)
-    shown = leaderboard_view(board).render("table")
-    assert "lengths: mean lengths" in shown
-    assert shown.count("one text was left out") == 1
-    assert "first:part" not in shown
-    assert "lengths-wordllama-" in shown
+    rendered = leaderboard_view(board).render("table")
+    assert "lengths: mean lengths" in rendered
+    assert rendered.count("one text was left out") == 1
+    assert "first:part" not in rendered
+    assert "lengths-wordllama-" in rendered
     assert board.to_dict()["measured"]["wordllama"]["length"]["count"] == 4
 
 
 def test_only_the_settings_that_bear_on_it_make_another_key(store):
     first = run(store).best.stored.key
-    # Beside a task that reads them, they do not change the key; alone they are refused.
-    given = Settings(similarity="dot", depth=5)
-    _, beside = run_models(["wordllama", "random:8"], ["wines", TASK], store, settings=given)
+    # With another task that uses these settings the key stays the same; without one the settings are rejected.
+    settings = Settings(similarity="dot", depth=5)
+    _, beside = run_models(["wordllama", "random:8"], ["wines", TASK], store, settings=settings)
     assert beside.best.stored.key == first
     with pytest.raises(InputError, match="--similarity has no effect on wordllama, random:8 with lengths"):
-        run(store, settings=given)
+        run(store, settings=settings)
     assert run(store, settings=Settings(transform="normalize")).outcomes[0].fresh
 
 
@@ -127,5 +127,5 @@ def test_a_record_is_either_a_ranking_or_a_measurement():
 
 def test_p_values_are_corrected_for_the_number_of_pairs(store):
     board = run(store, ["random:8", "random:16", "wordllama(normalize=false)"])
-    # Three differences at 0.01 each: Holm makes 0.03 of the smallest.
+    # With three p-values of 0.01 the Holm correction raises the smallest to 0.03.
     assert max(board.p_values.values()) == pytest.approx(0.03)

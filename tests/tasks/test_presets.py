@@ -1,4 +1,4 @@
-"""Presets: one option stands for all settings of a reference system, and what is given beside it wins."""
+"""Test that a preset applies all settings of a reference system and that explicit settings override it."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ CHOSEN = ("similarity", "transform", "fit_on", "oov")
 
 @pytest.fixture
 def vectors(tmp_path):
-    """Word vectors in EvalRank's form: 30 numbers a word, one word in capitals, and a header too short to be one."""
+    """Write word vectors in EvalRank's format: a header, 30 numbers per word, and one capitalised word."""
     rng = np.random.default_rng(0)
     words = ["Cat", "dog", "cow", "red", "blue", "green", "cat"]
     lines = [f"{word} " + " ".join(map(str, rng.standard_normal(30).round(4))) for word in words]
@@ -26,7 +26,7 @@ def vectors(tmp_path):
 
 @pytest.fixture
 def words(tmp_path):
-    """An EvalRank folder of words, two of which the vectors lack."""
+    """Write an EvalRank folder with two words that have no vector."""
     folder = tmp_path / "words"
     folder.mkdir()
     (folder / "pairs.tsv").write_text("cat\tdog\ndog\tcow\nred\tpink\nmauve\tpink\n")
@@ -62,8 +62,8 @@ def test_the_preset_is_the_settings_of_the_reference_for_words(given, expected, 
 
 
 def test_a_default_that_is_given_explicitly_wins_too():
-    given = Settings(preset="evalrank", given=frozenset({"transform"}))
-    assert given.under_preset("ws353", "similarity", "word").transform == "none"
+    settings = Settings(preset="evalrank", given=frozenset({"transform"}))
+    assert settings.under_preset("ws353", "similarity", "word").transform == "none"
 
 
 def test_sentences_are_centred_on_what_is_evaluated_for_ranks_and_left_alone_for_correlations(tmp_path):
@@ -92,7 +92,7 @@ def test_the_default_treatment_of_unknown_words_and_the_same_by_name_have_one_ke
 
 
 def test_words_are_centred_on_the_whole_file_and_unknown_ones_have_the_mean_of_what_that_gives(vectors, pairs):
-    made = evaluate(vectors, pairs, preset="evalrank")
+    result = evaluate(vectors, pairs, preset="evalrank")
     lines = [line.split(" ") for line in Path(vectors.partition(":")[2]).read_text().splitlines()[1:-1]]
     matrix = np.array([[float(cell) for cell in line[1:]] for line in lines])
     matrix = matrix - matrix.mean(axis=0)
@@ -100,17 +100,17 @@ def test_words_are_centred_on_the_whole_file_and_unknown_ones_have_the_mean_of_w
     row, mean = {line[0].lower(): at for at, line in enumerate(lines)}, matrix.mean(axis=0)
     of = {name: matrix[row[name]] if name in row else mean for name in ("cat", "dog", "red", "blue", "cow", "mauve")}
     expected = [of["cat"] @ of["dog"], of["red"] @ of["blue"], of["cat"] @ of["red"], mean @ mean, of["cow"] @ mean]
-    assert made.predictions["predicted"] == pytest.approx(expected, abs=1e-6)
-    assert made.remarks == (
+    assert result.predictions["predicted"] == pytest.approx(expected, abs=1e-6)
+    assert result.remarks == (
         "pairs: text1 = word1, text2 = word2, score = score",
         "2 pairs of 5 with a word out of vocabulary, which are given the mean vector",
     )
 
 
 def test_the_preset_scores_ranks_by_the_profile_of_the_reference(vectors, words):
-    made = evaluate(vectors, words, preset="evalrank")
-    assert made.scores.profile.name == "evalrank"
-    assert list(made.scores) == ["mean_rank", "mrr", "hits@1", "hits@3"]
+    result = evaluate(vectors, words, preset="evalrank")
+    assert result.scores.profile.name == "evalrank"
+    assert list(result.scores) == ["mean_rank", "mrr", "hits@1", "hits@3"]
     assert evaluate(vectors, words).scores.profile.name == "standard"
 
 

@@ -1,4 +1,4 @@
-"""Probes: what they measure is what a classifier can know, and what they may not see they do not see."""
+"""Test that probes measure the accuracy of a classifier and never see the test part during fitting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = [f"w{number}" for number in range(240)]
 
 
 def model(vectors: dict[str, np.ndarray], scale: float = 1.0):
-    """A model that gives each text the vector written down for it."""
+    """Return a model that looks up the vector of each text."""
 
     def written_down(texts):
         return np.array([vectors[text] for text in texts]) * scale
@@ -29,7 +29,7 @@ def model(vectors: dict[str, np.ndarray], scale: float = 1.0):
 
 
 def labelled(signal: float, splits=None, count: int = 240, classes: int = 2):
-    """Texts whose vectors tell their class as clearly as the signal says, and the model that gives those."""
+    """Return labelled texts and their vectors, whose classes are separated by *signal*."""
     labels = [f"c{number % classes}" for number in range(count)]
     vectors = RNG.standard_normal((count, 6))
     vectors[:, 0] += signal * np.array([number % classes for number in range(count)])
@@ -46,10 +46,10 @@ TWO_PARTS = ("train",) * 160 + ("test",) * 80
 )
 def test_classes_that_vectors_tell_are_found_and_those_they_do_not_are_at_chance(splits, tested):
     data, vectors = labelled(8.0, splits)
-    made = measure(model(vectors), data, Settings())
-    assert made.scores["accuracy"].value > 0.98
-    assert made.scores["accuracy"].count == len(made.predictions["id"]) == tested
-    assert list(made.scores) == ["accuracy", "macro_f1"]
+    result = measure(model(vectors), data, Settings())
+    assert result.scores["accuracy"].value > 0.98
+    assert result.scores["accuracy"].count == len(result.predictions["id"]) == tested
+    assert list(result.scores) == ["accuracy", "macro_f1"]
     data, vectors = labelled(0.0, splits)
     chance = measure(model(vectors), data, Settings()).scores["accuracy"]
     assert chance.low < 0.5 < chance.high
@@ -58,39 +58,39 @@ def test_classes_that_vectors_tell_are_found_and_those_they_do_not_are_at_chance
 
 def test_figures_are_those_of_the_predictions():
     data, vectors = labelled(1.5, SPLIT, classes=3)
-    made = measure(model(vectors), data, Settings())
-    gold, said = made.predictions["gold"], made.predictions["predicted"]
-    assert gold == [data.labels[int(row)] for row in made.predictions["id"]]
-    assert made.scores["accuracy"].value == pytest.approx(np.mean(np.array(gold) == np.array(said)))
-    assert made.scores["accuracy"].method == "wilson"
-    f1 = made.scores["macro_f1"]
-    assert f1.value == pytest.approx(f1_score(gold, said, average="macro"))
+    result = measure(model(vectors), data, Settings())
+    gold, predicted = result.predictions["gold"], result.predictions["predicted"]
+    assert gold == [data.labels[int(row)] for row in result.predictions["id"]]
+    assert result.scores["accuracy"].value == pytest.approx(np.mean(np.array(gold) == np.array(predicted)))
+    assert result.scores["accuracy"].method == "wilson"
+    f1 = result.scores["macro_f1"]
+    assert f1.value == pytest.approx(f1_score(gold, predicted, average="macro"))
     assert f1.low < f1.value < f1.high
 
 
 @pytest.mark.slow
 def test_several_draws_of_the_folds_are_averaged_and_the_first_is_shown():
     data, vectors = labelled(1.0)
-    made = measure(model(vectors), data, Settings(seed=5))
-    correct = np.array(made.predictions["correct"])
+    result = measure(model(vectors), data, Settings(seed=5))
+    correct = np.array(result.predictions["correct"])
     assert set(np.round(correct * 3)) == {0, 1, 2, 3}
-    assert made.scores["accuracy"].value == pytest.approx(correct.mean())
-    assert made.scores["accuracy"].method == "bca"
-    right = np.array(made.predictions["gold"]) == np.array(made.predictions["predicted"])
+    assert result.scores["accuracy"].value == pytest.approx(correct.mean())
+    assert result.scores["accuracy"].method == "bca"
+    right = np.array(result.predictions["gold"]) == np.array(result.predictions["predicted"])
     assert (correct[right] > 0).all()
     assert (correct[~right] < 1).all()
-    assert any("mean of 3 draws" in remark for remark in made.remarks)
+    assert any("mean of 3 draws" in remark for remark in result.remarks)
 
 
 @pytest.mark.parametrize("splits", [pytest.param(None, marks=pytest.mark.slow), TWO_PARTS, SPLIT])
 def test_same_seed_same_figures_on_any_number_of_threads(splits, monkeypatch):
     data, vectors = labelled(1.0, splits)
-    made = []
+    results = []
     for threads in (1, 3):
         monkeypatch.setattr(probe_fitting, "usable_cores", lambda threads=threads: threads)
-        made.append(measure(model(vectors), data, Settings(seed=2)))
-    assert made[0].scores == made[1].scores
-    assert made[0].predictions == made[1].predictions
+        results.append(measure(model(vectors), data, Settings(seed=2)))
+    assert results[0].scores == results[1].scores
+    assert results[0].predictions == results[1].predictions
     assert usable_cores() >= 1
 
 
@@ -99,38 +99,38 @@ def test_vectors_times_a_thousand_give_the_same_predictions(pairs):
     data, vectors = labelled(1.0, SPLIT)
     if pairs:
         data = LabelledTexts("pairs", data.texts, data.labels, tuple(reversed(data.texts)), SPLIT)
-    one, other = (measure(model(vectors, scale), data, Settings()) for scale in (1.0, 1000.0))
-    assert one.predictions == other.predictions
+    plain, scaled = (measure(model(vectors, scale), data, Settings()) for scale in (1.0, 1000.0))
+    assert plain.predictions == scaled.predictions
 
 
 def test_labels_and_vectors_of_the_test_part_are_not_seen_in_fitting():
     data, vectors = labelled(1.0, SPLIT)
     before = measure(model(vectors), data, Settings())
-    # All but one of the test texts get other vectors and other labels; what is said of the one must not change.
-    kept = 200
+    # All test texts except one get new vectors and labels; the prediction for that text must not change.
+    unchanged_row = 200
     for row in range(160, 240):
-        if row != kept:
+        if row != unchanged_row:
             vectors[WORDS[row]] = RNG.standard_normal(6) * 50
     labels = [label if row < 160 else "c0" for row, label in enumerate(data.labels)]
     after = measure(model(vectors), LabelledTexts("x", data.texts, tuple(labels), splits=SPLIT), Settings())
-    place = before.predictions["id"].index(str(kept))
+    place = before.predictions["id"].index(str(unchanged_row))
     assert after.predictions["predicted"][place] == before.predictions["predicted"][place]
     features = np.array([vectors[word] for word in WORDS])
     changed = features.copy()
     changed[160:] *= 100
     rows = np.arange(160)
-    seen = [Features.of(matrix).scaled(rows)(rows) for matrix in (features, changed)]
-    np.testing.assert_array_equal(*seen)
+    scaled_features = [Features.of(matrix).scaled(rows)(rows) for matrix in (features, changed)]
+    np.testing.assert_array_equal(*scaled_features)
 
 
 def test_every_row_is_tested_once_in_a_draw_by_a_model_that_did_not_see_it():
     codes = np.arange(100) % 4
-    made = draw_folds(codes, np.arange(100), seed=1)
-    assert sorted(row for _, ask in made for row in ask.tolist()) == list(range(100))
-    for fit, ask in made:
+    folds = draw_folds(codes, np.arange(100), seed=1)
+    assert sorted(row for _, ask in folds for row in ask.tolist()) == list(range(100))
+    for fit, ask in folds:
         assert not set(fit.tolist()) & set(ask.tolist())
         assert np.bincount(codes[ask]).tolist() == [5, 5, 5, 5]
-    assert draw_folds(codes, np.arange(100), seed=2)[0][1].tolist() != made[0][1].tolist()
+    assert draw_folds(codes, np.arange(100), seed=2)[0][1].tolist() != folds[0][1].tolist()
 
 
 def test_pairs_are_seen_as_difference_and_product():
@@ -153,7 +153,9 @@ def test_sparse_vectors_give_what_the_same_dense_ones_give():
     vectors = np.maximum(RNG.standard_normal((300, 8)), 0)
     codes = (vectors[:, 0] + 0.3 * RNG.standard_normal(300) > 0.4).astype(np.int64)
     job = (np.arange(200), np.arange(200, 300))
-    [dense], [sparse] = (fit_paths(Probe(Features.of(each), codes), [job]) for each in (vectors, csr_matrix(vectors)))
+    [dense], [sparse] = (
+        fit_paths(Probe(Features.of(matrix), codes), [job]) for matrix in (vectors, csr_matrix(vectors))
+    )
     assert np.mean(dense.codes == sparse.codes) > 0.99
     assert dense.converged
     assert sparse.converged
@@ -163,9 +165,9 @@ def test_sparse_vectors_give_what_the_same_dense_ones_give():
 def test_a_model_that_learns_from_a_corpus_is_probed_too():
     texts = tuple(f"{'fine great' if number % 2 else 'awful bad'} thing {number % 7}" for number in range(60))
     labels = tuple("good" if number % 2 else "bad" for number in range(60))
-    made = measure(load("tfidf"), LabelledTexts("moods", texts, labels), Settings())
-    assert made.scores["accuracy"].value == 1.0
-    assert any("learned from all texts" in remark for remark in made.remarks)
+    result = measure(load("tfidf"), LabelledTexts("moods", texts, labels), Settings())
+    assert result.scores["accuracy"].value == 1.0
+    assert any("learned from all texts" in remark for remark in result.remarks)
 
 
 def test_a_transform_is_fitted_on_the_training_part_or_refused_where_there_is_none():
@@ -178,8 +180,8 @@ def test_a_transform_is_fitted_on_the_training_part_or_refused_where_there_is_no
 
 def test_all_equal_vectors_say_nothing_but_the_commonest_class():
     data = LabelledTexts("made", tuple(WORDS[:60]), tuple("a" if row % 3 else "b" for row in range(60)))
-    made = measure(model(dict.fromkeys(WORDS, np.ones(4))), data, Settings())
-    assert set(made.predictions["predicted"]) == {"a"}
+    result = measure(model(dict.fromkeys(WORDS, np.ones(4))), data, Settings())
+    assert set(result.predictions["predicted"]) == {"a"}
 
 
 @pytest.mark.parametrize(("count", "splits"), [(6, None), (4, "train")])

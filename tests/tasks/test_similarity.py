@@ -1,4 +1,4 @@
-"""Similarity tasks: figures against scipy, subsets, sets, words out of vocabulary, comparisons, and where data lies."""
+"""Test the similarity tasks: correlations against scipy, subsets, unknown words, comparisons and data locations."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ SCIPY = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stat
 
 
 class Planted:
-    """Gives each text the angle planted for it, so that every cosine is known."""
+    """Encoder that gives each text a known angle, so that every cosine is known."""
 
     def __init__(self, angles):
         self.angles, self.seen = angles, []
@@ -37,7 +37,7 @@ class Planted:
 
 
 class Patchy(Planted):
-    """Knows only the texts planted; any other is a vector of zeros."""
+    """Encoder that knows only the texts with an angle; any other text gets a zero vector."""
 
     def encode_items(self, texts):
         rows = super().encode_items([text if text in self.angles else "" for text in texts])
@@ -51,7 +51,7 @@ class Patchy(Planted):
 
 
 def planted(count=40, noise=0.4, seed=0, kind=Planted, name="set", subset=(), level="sentence", scale=1.0):
-    """Pairs whose scores fall with the angle between their texts, and the model that gives those angles."""
+    """Return pairs whose scores decrease with the angle between their texts, and the model with those angles."""
     random = np.random.default_rng(seed)
     between = random.uniform(0, 1.5, count)
     scores = -between + noise * random.standard_normal(count)
@@ -66,16 +66,16 @@ def planted(count=40, noise=0.4, seed=0, kind=Planted, name="set", subset=(), le
 
 def test_figures_are_those_of_scipy_and_their_intervals_hold_them():
     pairs, model = planted()
-    made = measure(model, pairs, Settings())
-    predicted = np.array(made.predictions["predicted"])
+    result = measure(model, pairs, Settings())
+    predicted = np.array(result.predictions["predicted"])
     np.testing.assert_allclose(predicted, [np.cos(model.angles[text]) for text in pairs.second], atol=1e-6)
-    assert list(made.scores) == list(KINDS)
-    for kind, figure in made.scores.items():
+    assert list(result.scores) == list(KINDS)
+    for kind, figure in result.scores.items():
         assert figure.value == pytest.approx(SCIPY[kind](pairs.scores, predicted)[0], abs=1e-12)
         assert figure.count == 40
         assert -1 < figure.low < figure.value < figure.high < 1
-    assert made.predictions["gold"] == pairs.scores.tolist()
-    assert made.remarks == ()
+    assert result.predictions["gold"] == pairs.scores.tolist()
+    assert result.remarks == ()
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
@@ -87,12 +87,14 @@ def test_every_similarity_is_higher_for_what_is_more_alike(similarity):
 
 def test_bootstrap_intervals_are_there_by_choice_and_near_fishers():
     pairs, model = planted(count=60)
-    fisher, drawn = (measure(model, pairs, Settings(), interval=how).scores for how in ("fisher", "bootstrap"))
+    fisher, bootstrap = (
+        measure(model, pairs, Settings(), interval=method).scores for method in ("fisher", "bootstrap")
+    )
     for kind in KINDS:
-        assert drawn[kind].value == fisher[kind].value
-        assert drawn[kind].method in ("bca", "percentile")
-        assert drawn[kind].low == pytest.approx(fisher[kind].low, abs=0.12)
-        assert drawn[kind].high == pytest.approx(fisher[kind].high, abs=0.12)
+        assert bootstrap[kind].value == fisher[kind].value
+        assert bootstrap[kind].method in ("bca", "percentile")
+        assert bootstrap[kind].low == pytest.approx(fisher[kind].low, abs=0.12)
+        assert bootstrap[kind].high == pytest.approx(fisher[kind].high, abs=0.12)
 
 
 def test_subsets_are_averaged_by_size_and_the_other_two_ways_stand_beside():
@@ -116,8 +118,8 @@ def test_the_interval_of_a_mean_holds_the_truth_as_often_as_it_says():
     random = np.random.default_rng(1)
     truth, held = 0.6, 0
     for _ in range(300):
-        drawn = random.multivariate_normal([0, 0], [[1, truth], [truth, 1]], 120)
-        figures = [_correlated("pearson", *part.T, "fisher") for part in (drawn[:40], drawn[40:])]
+        samples = random.multivariate_normal([0, 0], [[1, truth], [truth, 1]], 120)
+        figures = [_correlated("pearson", *part.T, "fisher") for part in (samples[:40], samples[40:])]
         mean = _mean(figures, [40.0, 80.0], "subset")
         held += mean.low <= truth <= mean.high
     assert 0.92 <= held / 300 <= 0.98
@@ -126,36 +128,36 @@ def test_the_interval_of_a_mean_holds_the_truth_as_often_as_it_says():
 def test_sets_count_alike_whatever_their_size():
     sets = [planted(count=count, noise=0.8, seed=count, name=f"set{count}") for count in (20, 60)]
     model = Planted(sets[0][1].angles | sets[1][1].angles)
-    made = measure(model, PairSets("both", tuple(pairs for pairs, _ in sets)), Settings())
+    result = measure(model, PairSets("both", tuple(pairs for pairs, _ in sets)), Settings())
     alone = [measure(model, pairs, Settings()).scores["spearman"].value for pairs, _ in sets]
-    assert made.scores["spearman"].value == pytest.approx(sum(alone) / 2)
-    assert [made.scores[f"spearman:set{count}"].value for count in (20, 60)] == pytest.approx(alone)
-    assert made.scores["spearman"].count == 80
-    assert made.predictions["set"] == ["set20"] * 20 + ["set60"] * 60
+    assert result.scores["spearman"].value == pytest.approx(sum(alone) / 2)
+    assert [result.scores[f"spearman:set{count}"].value for count in (20, 60)] == pytest.approx(alone)
+    assert result.scores["spearman"].count == 80
+    assert result.predictions["set"] == ["set20"] * 20 + ["set60"] * 60
 
 
 def test_pairs_with_an_unknown_word_are_left_out_and_counted():
     pairs, model = planted(kind=Patchy, level="word", name="w")
     for text in pairs.second[:8]:
         del model.angles[text]
-    made = measure(model, pairs, Settings())
-    predicted = np.array(made.predictions["predicted"])
-    assert made.predictions["id"] == list(pairs.ids[8:])
-    assert made.scores["spearman"].value == pytest.approx(stats.spearmanr(pairs.scores[8:], predicted)[0])
-    assert made.scores["coverage"].value == 0.8
-    assert (made.scores["coverage"].count, made.scores["spearman"].count) == (40, 32)
-    assert made.remarks == ("8 pairs of 40 with a word out of vocabulary, left out",)
+    result = measure(model, pairs, Settings())
+    predicted = np.array(result.predictions["predicted"])
+    assert result.predictions["id"] == list(pairs.ids[8:])
+    assert result.scores["spearman"].value == pytest.approx(stats.spearmanr(pairs.scores[8:], predicted)[0])
+    assert result.scores["coverage"].value == 0.8
+    assert (result.scores["coverage"].count, result.scores["spearman"].count) == (40, 32)
+    assert result.remarks == ("8 pairs of 40 with a word out of vocabulary, left out",)
 
 
 def test_an_unknown_word_can_be_given_the_mean_vector_instead():
     pairs, model = planted(kind=Patchy, level="word", name="w")
     del model.angles[pairs.second[0]]
-    made = measure(model, pairs, Settings(similarity="dot", oov="mean"))
+    result = measure(model, pairs, Settings(similarity="dot", oov="mean"))
     known = {*pairs.first, *pairs.second[1:]}
     angles = [model.angles[text] - model.angles[pairs.first[0]] for text in known]
-    assert made.predictions["predicted"][0] == pytest.approx(np.cos(angles).mean(), abs=1e-6)
-    assert made.scores["spearman"].count == 40
-    assert made.remarks == ("1 pair of 40 with a word out of vocabulary, which are given the mean vector",)
+    assert result.predictions["predicted"][0] == pytest.approx(np.cos(angles).mean(), abs=1e-6)
+    assert result.scores["spearman"].count == 40
+    assert result.remarks == ("1 pair of 40 with a word out of vocabulary, which are given the mean vector",)
 
 
 @pytest.mark.parametrize(
@@ -170,27 +172,27 @@ def test_sentences_of_unknown_words_become_what_is_asked_for(oov, count, remark)
     pairs, model = planted(kind=Patchy, level="sentence", name="s")
     for text in pairs.second[:8]:
         del model.angles[text]
-    made = measure(model, pairs, Settings(oov=oov))
-    assert made.scores["spearman"].count == count
-    assert made.scores["coverage"].value == 0.8
-    assert made.remarks == (f"8 pairs of 40 with a text of unknown words only, {remark}",)
+    result = measure(model, pairs, Settings(oov=oov))
+    assert result.scores["spearman"].count == count
+    assert result.scores["coverage"].value == 0.8
+    assert result.remarks == (f"8 pairs of 40 with a text of unknown words only, {remark}",)
 
 
 def test_a_model_that_knows_nothing_scores_no_better_than_chance():
     pairs, model = planted(kind=Patchy, level="word", name="w")
     model.angles = {"": 0.0}
-    made = measure(model, pairs, Settings())
-    assert [made.scores[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
-    assert made.scores["coverage"].value == 0.0
-    assert "no two similarities differ in w: the correlation counts as 0" in made.remarks
+    result = measure(model, pairs, Settings())
+    assert [result.scores[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
+    assert result.scores["coverage"].value == 0.0
+    assert "no two similarities differ in w: the correlation counts as 0" in result.remarks
 
 
 def test_equal_vectors_for_all_texts_score_no_better_than_chance():
     pairs, model = planted(subset=["x"] * 20 + ["y"] * 20)
     model.angles = dict.fromkeys(model.angles, 0.3)
-    made = measure(model, pairs, Settings())
-    assert [made.scores[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
-    assert "no two similarities differ in x, y: the correlation counts as 0" in made.remarks
+    result = measure(model, pairs, Settings())
+    assert [result.scores[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
+    assert "no two similarities differ in x, y: the correlation counts as 0" in result.remarks
 
 
 def test_rounding_puts_no_order_into_pairs_of_equal_texts():
@@ -201,22 +203,22 @@ def test_rounding_puts_no_order_into_pairs_of_equal_texts():
     class Looked:
         identity = "looked up"
 
-        def encode_items(self, asked):
-            return np.array([vectors[text] for text in asked])
+        def encode_items(self, batch):
+            return np.array([vectors[text] for text in batch])
 
         encode_queries = encode_items
 
-    made = measure(Looked(), ScoredPairs("same", texts, texts, texts, np.arange(50.0)), Settings())
-    assert set(made.predictions["predicted"]) == {1.0}
+    result = measure(Looked(), ScoredPairs("same", texts, texts, texts, np.arange(50.0)), Settings())
+    assert set(result.predictions["predicted"]) == {1.0}
 
 
 def test_words_are_looked_up_in_lower_case_and_sentences_as_written():
     scores = np.array([1.0, 2.0, 3.0])
-    for level, seen in (("word", {"cat", "dog", "car", "van"}), ("sentence", {"Cat", "dog", "car", "Van"})):
+    for level, expected in (("word", {"cat", "dog", "car", "van"}), ("sentence", {"Cat", "dog", "car", "Van"})):
         model = Planted({"cat": 0.1, "Cat": 0.1, "dog": 0.4, "car": 0.9, "van": 0.2, "Van": 0.2, level: 0.0})
         pairs = ScoredPairs("x", ("1", "2", "3"), ("Cat", "dog", "Cat"), ("dog", "car", "Van"), scores, level=level)
         measure(model, pairs, Settings())
-        assert set(model.seen) == seen
+        assert set(model.seen) == expected
 
 
 def test_a_transform_learns_from_the_training_texts_or_from_what_is_evaluated_if_asked():
@@ -226,15 +228,15 @@ def test_a_transform_learns_from_the_training_texts_or_from_what_is_evaluated_if
     evaluated = measure(model, pairs, Settings(transform="center", fit_on="evaluated"))
     trained = measure(model, replace(pairs, training=pairs.first[:3]), Settings(transform="center", similarity="l2"))
     assert evaluated.scores["pearson"].value != measure(model, pairs, Settings()).scores["pearson"].value
-    # Moving all vectors alike leaves their distances.
+    # A common shift of all vectors does not change their distances.
     assert trained.scores["pearson"].value == pytest.approx(
         measure(model, pairs, Settings(similarity="l2")).scores["pearson"].value, abs=1e-5
     )
 
 
 def test_a_sparse_model_is_measured_too():
-    made = TASKS["sentence-pairs"].measure(load("tfidf"), TASKS["sentence-pairs"].read(None), Settings())
-    assert made.scores["spearman"].value > 0.3
+    result = TASKS["sentence-pairs"].measure(load("tfidf"), TASKS["sentence-pairs"].read(None), Settings())
+    assert result.scores["spearman"].value > 0.3
 
 
 def rivals(subset=(), count=200):
@@ -269,26 +271,26 @@ def test_no_p_value_is_zero(subset):
     gold = np.arange(4000.0)
     columns = {"id": list(map(str, range(4000))), "set": ["s"] * 4000, "subset": subset, "gold": gold}
     noise = np.random.default_rng(0).standard_normal((2, 4000))
-    one, other, opposite = (
+    accurate, unrelated, opposite = (
         Measurement({}, {**columns, "predicted": predicted})
         for predicted in (gold + noise[0], noise[1], -gold - noise[0])
     )
-    assert 0 < compare(one, other) < 1e-200
-    assert 0 < compare(one, opposite) < 0.01
+    assert 0 < compare(accurate, unrelated) < 1e-200
+    assert 0 < compare(accurate, opposite) < 0.01
 
 
 @pytest.mark.parametrize("subset", [(), ["x"] * 20 + ["y"] * 40])
 def test_models_that_differ_by_chance_alone_are_told_apart_about_one_time_in_twenty(subset):
     random = np.random.default_rng(3)
-    found = 0
+    significant = 0
     for _ in range(400):
         gold = random.standard_normal(60)
         columns = {"id": [str(row) for row in range(60)], "set": ["s"] * 60, "subset": list(subset) or [""] * 60}
-        made = [
+        measurements = [
             Measurement({}, {**columns, "gold": gold, "predicted": gold + random.standard_normal(60)}) for _ in "ab"
         ]
-        found += compare(*made) < 0.05
-    assert 0.02 <= found / 400 <= 0.09
+        significant += compare(*measurements) < 0.05
+    assert 0.02 <= significant / 400 <= 0.09
 
 
 def test_every_task_says_where_its_data_comes_from_and_names_are_unique():
@@ -330,7 +332,7 @@ def test_public_data_is_found_by_name_under_the_data_folder(shared_data, monkeyp
         data = TASKS[name].read(None)
         assert (data.name, len(data)) == (name, size)
         assert f"{size:,}" in TASKS[name].about.counts
-    assert [one.name for one in (*SENTENCE_SETS, *WORD_SETS)] == list(SIZES)
+    assert [data_set.name for data_set in (*SENTENCE_SETS, *WORD_SETS)] == list(SIZES)
     assert len(TASKS["sts"].read(None)) == 24_350
     assert len(TASKS["word-similarity"].read(None)) == 11_768
 

@@ -1,4 +1,4 @@
-"""An encoder that counts, and a run of it in a process of its own that can be killed."""
+"""An encoder that records its texts, and a function for the embedding cache to be run in a process that is killed."""
 
 import hashlib
 import sys
@@ -14,7 +14,7 @@ TEXTS = [f"text number {i}" for i in range(200)]
 
 
 class CountingEncoder:
-    """Vectors that depend on model, side and text alone, and a list of all that was asked for."""
+    """An encoder whose vectors depend on identity, side and text alone, and which records the texts it encodes."""
 
     def __init__(self, identity="fake 1", width=8, prompts=None, log=None, seconds=0.0):
         self.identity, self.width, self.log, self.seconds = identity, width, log, seconds
@@ -23,8 +23,8 @@ class CountingEncoder:
             self.prompt = prompts.get
 
     def vector(self, text, side):
-        told = f"{self.identity}|{side}|{getattr(self, 'prompt', lambda _: '')(side)}|".encode()
-        digest = hashlib.sha256(told + text.encode("utf-8", "surrogatepass")).digest()
+        prefix = f"{self.identity}|{side}|{getattr(self, 'prompt', lambda _: '')(side)}|".encode()
+        digest = hashlib.sha256(prefix + text.encode("utf-8", "surrogatepass")).digest()
         return np.random.default_rng(list(digest)).standard_normal(self.width).astype(np.float32)
 
     def vectors(self, texts, side):
@@ -46,11 +46,11 @@ class CountingEncoder:
 
 
 def work(folder, log, seconds):
-    """Encode all texts in small batches, merging often, and see that the vectors are right."""
+    """Encode all texts in small batches with frequent merges, and check the vectors."""
     cache._MERGE_WHILE_ENCODING = 3
     encoder = CountingEncoder(log=log, seconds=seconds)
-    made = cache.EmbeddingCache(folder, batch=BATCH).encode(encoder, TEXTS, "item")
-    if not np.array_equal(made, encoder.vectors(TEXTS, "item")):
+    vectors = cache.EmbeddingCache(folder, batch=BATCH).encode(encoder, TEXTS, "item")
+    if not np.array_equal(vectors, encoder.vectors(TEXTS, "item")):
         sys.exit("wrong vectors")
 
 

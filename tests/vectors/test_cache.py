@@ -1,4 +1,4 @@
-"""The embedding cache: nothing is encoded twice, and nothing is served that the encoder would not have made."""
+"""The embedding cache: no text is encoded twice, and cached vectors equal those that the encoder returns."""
 
 import json
 import os
@@ -60,20 +60,20 @@ def test_a_repeated_text_is_encoded_once_and_has_its_vector_everywhere(folder):
 def test_any_unicode_in_any_order_with_duplicates_and_any_batch(tmp_path_factory, known, texts, batch):
     folder, encoder = tmp_path_factory.mktemp("cache"), CountingEncoder()
     EmbeddingCache(folder, batch=batch).encode(encoder, known, "item")
-    made = EmbeddingCache(folder, batch=batch).encode(encoder, texts, "item")
+    vectors = EmbeddingCache(folder, batch=batch).encode(encoder, texts, "item")
     assert sorted(encoder.asked) == sorted({*known, *texts})
     if texts:
-        np.testing.assert_array_equal(made, encoder.vectors(texts, "item"))
+        np.testing.assert_array_equal(vectors, encoder.vectors(texts, "item"))
     else:
-        assert len(made) == 0
+        assert len(vectors) == 0
 
 
 def test_a_surrogate_pair_and_the_character_it_stands_for_are_two_texts(folder):
     texts = ["\U0001f600", "\ud83d\ude00", "\ud83d", "", " ", "e\u0301", "\u00e9", "\0"]
     encoder = CountingEncoder()
-    made = EmbeddingCache(folder).encode(encoder, texts, "item")
+    vectors = EmbeddingCache(folder).encode(encoder, texts, "item")
     assert len(encoder.asked) == len(texts)
-    np.testing.assert_array_equal(made, encoder.vectors(texts, "item"))
+    np.testing.assert_array_equal(vectors, encoder.vectors(texts, "item"))
 
 
 def test_a_query_never_gets_the_vector_of_a_document(folder):
@@ -122,8 +122,8 @@ def test_another_dimension_under_the_same_identity_is_refused(folder, fresh):
 
 def test_dimensions_mixed_by_two_processes_are_noticed(folder):
     EmbeddingCache(folder).encode(CountingEncoder(width=8), ["a"], "item")
-    place = shard_files(folder)[0].parent
-    shards.ShardFolder(place).add(np.zeros((1, 2), np.uint64), np.zeros((1, 5), np.float32))
+    shard_folder = shard_files(folder)[0].parent
+    shards.ShardFolder(shard_folder).add(np.zeros((1, 2), np.uint64), np.zeros((1, 5), np.float32))
     with pytest.raises(GoldrankError, match="different dimensions for one model"):
         EmbeddingCache(folder).encode(CountingEncoder(width=8), ["a"], "item")
 
@@ -148,9 +148,9 @@ def test_no_texts_ask_nothing(folder):
 def test_vectors_may_be_changed_by_the_caller(folder):
     cache, encoder = EmbeddingCache(folder), CountingEncoder()
     for _ in range(3):
-        made = cache.encode(encoder, ["a", "b"], "item")
-        np.testing.assert_array_equal(made, encoder.vectors(["a", "b"], "item"))
-        made[:] = 0
+        vectors = cache.encode(encoder, ["a", "b"], "item")
+        np.testing.assert_array_equal(vectors, encoder.vectors(["a", "b"], "item"))
+        vectors[:] = 0
 
 
 def test_sparse_vectors_pass_through_and_are_not_kept(folder):
@@ -162,8 +162,8 @@ def test_sparse_vectors_pass_through_and_are_not_kept(folder):
 
     encoder, texts = Sparse(), ["b", "a", "b"]
     for _ in range(2):
-        made = EmbeddingCache(folder, batch=1).encode(encoder, texts, "item")
-        np.testing.assert_array_equal(made.toarray(), encoder.vectors(texts, "item"))
+        vectors = EmbeddingCache(folder, batch=1).encode(encoder, texts, "item")
+        np.testing.assert_array_equal(vectors.toarray(), encoder.vectors(texts, "item"))
     assert not shard_files(folder)
 
 
@@ -225,11 +225,11 @@ def test_texts_that_share_half_their_hash_keep_their_own_vectors(tmp_path):
     hashes = np.array([[5, 1], [5, 2], [7, 3]], np.uint64)
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
     folder.add(hashes, vectors)
-    made, held = folder.gather(np.array([[5, 2], [5, 1], [7, 3], [7, 4], [9, 9]], np.uint64))
-    assert held[2]
-    assert not held[3:].any()
+    gathered, present = folder.gather(np.array([[5, 2], [5, 1], [7, 3], [7, 4], [9, 9]], np.uint64))
+    assert present[2]
+    assert not present[3:].any()
     expected = vectors[[1, 0, 2]]
-    np.testing.assert_array_equal(made[:3][held[:3]], expected[held[:3]])
+    np.testing.assert_array_equal(gathered[:3][present[:3]], expected[present[:3]])
 
 
 def test_many_small_files_are_merged_and_nothing_is_lost(folder, monkeypatch):
@@ -257,18 +257,18 @@ def test_a_reader_whose_files_are_merged_away_between_listing_and_opening_looks_
     hashes = np.arange(8, dtype=np.uint64).reshape(4, 2)
     for i in range(4):
         writer.add(hashes[i : i + 1], np.full((1, 3), i, np.float32))
-    listed = reader.names
+    list_names = reader.names
 
     def names_then_merge():
-        found = listed()
-        if len(found) == 4:
+        names = list_names()
+        if len(names) == 4:
             writer.compact(more_than=1)
-        return found
+        return names
 
     monkeypatch.setattr(reader, "names", names_then_merge)
-    made, held = reader.gather(hashes)
-    assert held.all()
-    np.testing.assert_array_equal(made[:, 0], np.arange(4))
+    gathered, present = reader.gather(hashes)
+    assert present.all()
+    np.testing.assert_array_equal(gathered[:, 0], np.arange(4))
 
 
 def test_what_a_killed_process_left_is_removed_later_but_not_while_it_may_be_at_work(tmp_path):
@@ -284,9 +284,9 @@ def test_what_a_killed_process_left_is_removed_later_but_not_while_it_may_be_at_
 def test_the_manifest_says_in_plain_text_what_is_kept(folder):
     EmbeddingCache(folder).encode(CountingEncoder("some model 1", prompts={"query": "find: "}), ["a"], "query")
     (manifest,) = folder.glob("*/manifest.json")
-    about = json.loads(manifest.read_text())
-    assert (about["identity"], about["side"], about["prompt"]) == ("some model 1", "query", "find: ")
-    assert about["dimension"] == 8
+    content = json.loads(manifest.read_text())
+    assert (content["identity"], content["side"], content["prompt"]) == ("some model 1", "query", "find: ")
+    assert content["dimension"] == 8
 
 
 def test_info_counts_texts_and_bytes_for_each_model_and_side(folder):
@@ -349,9 +349,9 @@ def test_the_default_folder_is_in_the_systems_place_for_caches(monkeypatch, tmp_
 
 def test_a_cache_that_keeps_nothing_batches_texts_as_ever_and_writes_nothing(folder, tmp_path):
     texts = ["a", "bbb", "a", "cc", "dddd", "e"]
-    kept, forgetful = CountingEncoder(), CountingEncoder()
-    first = EmbeddingCache(folder, batch=2).encode(kept, texts, "item")
-    second = EmbeddingCache(tmp_path / "other", batch=2, keep=False).encode(forgetful, texts, "item")
+    cached, uncached = CountingEncoder(), CountingEncoder()
+    first = EmbeddingCache(folder, batch=2).encode(cached, texts, "item")
+    second = EmbeddingCache(tmp_path / "other", batch=2, keep=False).encode(uncached, texts, "item")
     np.testing.assert_array_equal(first, second)
-    assert forgetful.asked == kept.asked
+    assert uncached.asked == cached.asked
     assert not (tmp_path / "other").exists()

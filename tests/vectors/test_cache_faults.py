@@ -1,4 +1,4 @@
-"""The embedding cache when things go wrong: killed processes, several at once, damaged files, a full disk."""
+"""The embedding cache under faults: killed processes, concurrent processes, damaged files, a full disk."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ CASES = Path(__file__).with_name("cache_cases.py")
 
 
 def start(folder, log, seconds=0.0, before=""):
-    """The work of cache_cases.py in a process of its own."""
+    """Start `work` of cache_cases.py in a separate process."""
     code = (
         f"import sys; sys.path.insert(0, {str(CASES.parents[1])!r})\n"
         f"from vectors.cache_cases import work; {before}\n"
@@ -47,8 +47,8 @@ def test_a_killed_run_resumes_and_encodes_at_most_the_lost_batch_again(tmp_path,
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     encoder = CountingEncoder()
-    made = EmbeddingCache(tmp_path / "cache", batch=BATCH).encode(encoder, TEXTS, "item")
-    np.testing.assert_array_equal(made, encoder.vectors(TEXTS, "item"))
+    vectors = EmbeddingCache(tmp_path / "cache", batch=BATCH).encode(encoder, TEXTS, "item")
+    np.testing.assert_array_equal(vectors, encoder.vectors(TEXTS, "item"))
     assert len(set(encoder.asked) & set(logged(log))) <= BATCH
     assert set(encoder.asked) | set(logged(log)) == set(TEXTS)
 
@@ -69,7 +69,7 @@ def test_several_processes_share_a_cache_without_harm(tmp_path):
 
 
 def damaged_cache(folder, damage):
-    """A cache of one shard with *damage* done to its bytes, and what it should serve."""
+    """Write a cache of one shard and damage its bytes; return the encoder and the texts of the cache."""
     encoder, texts = CountingEncoder(width=3), ["a", "b", "c", "d"]
     EmbeddingCache(folder).encode(encoder, texts, "item")
     (shard,) = files(folder, "*.shard")
@@ -112,8 +112,8 @@ def test_a_changed_byte_is_noticed_wherever_it_is(tmp_path_factory, data):
 )
 def test_a_cut_or_overwritten_file_is_noticed(tmp_path, damage):
     encoder, texts = damaged_cache(tmp_path, damage)
-    made = EmbeddingCache(tmp_path).encode(encoder, texts, "item")
-    np.testing.assert_array_equal(made, encoder.vectors(texts, "item"))
+    vectors = EmbeddingCache(tmp_path).encode(encoder, texts, "item")
+    np.testing.assert_array_equal(vectors, encoder.vectors(texts, "item"))
     assert sorted(encoder.asked) == texts
 
 
@@ -201,7 +201,7 @@ def test_a_real_write_that_fails_in_the_middle_is_an_error_and_leaves_nothing(tm
 def test_no_room_to_merge_is_no_error_for_the_vectors_are_kept_already(tmp_path):
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
     process = start(tmp_path / "cache", tmp_path / "log", before=limit)
-    # The log is a file too: only its first lines fit, which does not matter here.
+    # The limit applies to the log as well, but only its first lines are needed.
     process.communicate(timeout=300)
     cache = EmbeddingCache(tmp_path / "cache")
     encoder = CountingEncoder()
@@ -220,8 +220,8 @@ def test_at_the_callers_choice_a_folder_that_cannot_be_written_to_only_means_no_
     (tmp_path / "file").write_text("in the way")
     cache, encoder = EmbeddingCache(tmp_path / "file", batch=1, unwritable="ignore"), CountingEncoder()
     for _ in range(2):
-        made = cache.encode(encoder, ["a", "b"], "item")
-        np.testing.assert_array_equal(made, encoder.vectors(["a", "b"], "item"))
+        vectors = cache.encode(encoder, ["a", "b"], "item")
+        np.testing.assert_array_equal(vectors, encoder.vectors(["a", "b"], "item"))
     assert len(encoder.asked) == 4
     assert "cannot be written to" in cache.problem
     assert (tmp_path / "file").read_text() == "in the way"

@@ -1,4 +1,4 @@
-"""gr.similarity: the cells of the BGE similarity tutorial as its author types them, shapes, and what is refused."""
+"""gr.similarity: the code of the BGE similarity tutorial, shapes of the input, and errors."""
 
 import importlib
 import math

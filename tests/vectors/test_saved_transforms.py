@@ -1,4 +1,4 @@
-"""Saved transforms: they load equal to the bit, and a file that was changed is refused."""
+"""Saved transforms load equal to the bit, and changed files are refused."""
 
 import json
 
@@ -35,13 +35,13 @@ def test_a_saved_file_with_any_byte_changed_or_cut_is_refused_or_unharmed(tmp_pa
     pipeline = Pipeline.parse("center|pca:2").fit(cloud(20, 4))
     pipeline.save(path)
     content = bytearray(path.read_bytes())
-    place = data.draw(st.integers(0, len(content) - 1))
+    position = data.draw(st.integers(0, len(content) - 1))
     if data.draw(st.booleans()):
-        content = content[:place]
+        content = content[:position]
     else:
-        content[place] ^= data.draw(st.integers(1, 255))
+        content[position] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
-    # Bytes that mean nothing, such as a date in the zip directory, may differ; what is loaded may not.
+    # Bytes without meaning may differ, such as a date in the zip directory; the loaded transform must be equal.
     try:
         loaded = Pipeline.load(path)
     except InputError:
@@ -52,9 +52,9 @@ def test_a_saved_file_with_any_byte_changed_or_cut_is_refused_or_unharmed(tmp_pa
 def rewritten(path, **changes):
     with np.load(path) as content:
         arrays = dict(content)
-    about = json.loads(arrays["goldrank"].tobytes())
-    about.update(changes.pop("about", {}))
-    arrays["goldrank"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    metadata = json.loads(arrays["goldrank"].tobytes())
+    metadata.update(changes.pop("about", {}))
+    arrays["goldrank"] = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
     arrays.update(changes)
     np.savez(path, **arrays)
 

@@ -1,4 +1,4 @@
-"""Transforms: what each does to vectors, checked against plain references, and what all of them keep to."""
+"""Transforms: each compared with a plain reference, and properties that all of them have."""
 
 import subprocess
 import sys
@@ -175,9 +175,9 @@ def test_abtt_that_would_leave_nothing_is_refused():
 def test_truncate_keeps_the_first_dimensions_and_refuses_more_than_there_are():
     vectors = cloud()
     assert same_bits(Pipeline.parse("truncate:3").apply(vectors), np.ascontiguousarray(vectors[:, :3]))
-    for use in (Pipeline.parse("truncate:9").fit, Pipeline.parse("truncate:9").apply):
+    for method in (Pipeline.parse("truncate:9").fit, Pipeline.parse("truncate:9").apply):
         with pytest.raises(InputError, match="truncate:9 is more than the 8 dimensions"):
-            use(vectors)
+            method(vectors)
 
 
 @given(any_vectors)
@@ -235,9 +235,9 @@ def test_the_identity_of_what_learns_nothing_is_its_text():
 @pytest.mark.parametrize("text", LEARNING)
 def test_applying_before_fitting_is_refused_and_names_fit(text, tmp_path):
     pipeline = Pipeline.parse(f"{text}|normalize")
-    for use in (lambda: pipeline.apply(cloud()), lambda: pipeline.identity, lambda: pipeline.save(tmp_path / "p.npz")):
+    for call in (lambda: pipeline.apply(cloud()), lambda: pipeline.identity, lambda: pipeline.save(tmp_path / "p.npz")):
         with pytest.raises(GoldrankError, match="was not fitted; call fit"):
-            use()
+            call()
     assert pipeline.dimension is None
     assert not pipeline.fitted
 
@@ -288,8 +288,8 @@ def test_the_same_vectors_give_the_same_bits_in_another_process_and_from_a_file(
         "import sys, numpy as np; from goldrank.vectors.transforms import Pipeline;"
         "print(Pipeline.parse(sys.argv[1]).fit(np.load(sys.argv[2], mmap_mode='r')).identity)"
     )
-    done = subprocess.run([sys.executable, "-c", code, text, tmp_path / "v.npy"], capture_output=True, check=True)
-    assert done.stdout.decode().strip() == Pipeline.parse(text).fit(vectors).identity
+    process = subprocess.run([sys.executable, "-c", code, text, tmp_path / "v.npy"], capture_output=True, check=True)
+    assert process.stdout.decode().strip() == Pipeline.parse(text).fit(vectors).identity
 
 
 def test_the_result_can_be_written_into_a_file(tmp_path):

@@ -1,4 +1,4 @@
-"""What the tests of transforms share: their texts, and vectors to try them on."""
+"""Texts and vectors shared by the tests of transforms."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ LONG = "standardize|abtt:1|whiten:4|int8|normalize"
 
 
 def cloud(count=200, width=8, seed=0, dtype=np.float32):
-    """Correlated vectors of full rank, away from the origin."""
+    """Return correlated vectors of full rank, away from the origin."""
     rng = np.random.default_rng(seed)
     return (rng.standard_normal((count, width)) @ rng.standard_normal((width, width)) + rng.normal(3, 2, width)).astype(
         dtype

@@ -1,4 +1,4 @@
-"""A real browser that looks at the explorer: what its tests and the screenshots of the documentation share."""
+"""Driver of a real browser, shared by the tests of the explorer and the screenshots of the documentation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATIENCE = 120.0
 
 
 def missing() -> str | None:
-    """Why there can be no browser here; None where there can."""
+    """Return why no browser can be started, or None if one can."""
     if not any(map(shutil.which, _BROWSERS)):
         return f"no browser: none of {', '.join(_BROWSERS)} is on the path"
     if shutil.which("chromedriver") is None:
@@ -43,7 +43,7 @@ def missing() -> str | None:
 
 
 class Browser:
-    """A browser that is asked by CSS selectors and tells what went wrong inside it."""
+    """A browser whose elements are found by CSS selectors, and which reports the errors of its console."""
 
     def __init__(self, driver: Any, home: str, scale: float = 1.0) -> None:
         self.driver, self.home, self.scale = driver, home, scale
@@ -54,7 +54,7 @@ class Browser:
         self.settle()
 
     def settle(self, pause: float = 0.05) -> None:
-        """Wait a moment for what comes late, then until the view is drawn and nothing is being loaded."""
+        """Wait for *pause* seconds, then until the view is drawn and nothing is being loaded."""
         script = """
             return document.readyState === "complete" && !document.body.classList.contains("loading")
                 && document.getElementById("main").dataset.shown !== undefined
@@ -74,22 +74,22 @@ class Browser:
 
     @property
     def path(self) -> str:
-        """The present address, without the host."""
+        """Return the present address without the host."""
         parts = urlsplit(self.driver.current_url)
         return parts.path + (f"?{parts.query}" if parts.query else "")
 
     def all(self, selector: str) -> list[Any]:
-        """The elements that match."""
-        found: list[Any] = self.driver.find_elements("css selector", selector)
-        return found
+        """Return the elements that match."""
+        elements: list[Any] = self.driver.find_elements("css selector", selector)
+        return elements
 
     def one(self, selector: str) -> Any:
-        """The first element that matches; waits for it."""
+        """Wait for an element that matches, and return the first one."""
         _wait(lambda: self.all(selector), f"there is no {selector} at {self.path}")
         return self.all(selector)[0]
 
     def click(self, selector: str) -> None:
-        """Press an element and wait for what comes of it."""
+        """Click an element and wait until the view is drawn."""
         element = self.one(selector)
         self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
@@ -100,7 +100,7 @@ class Browser:
         field = self.one(selector)
         field.clear()
         field.send_keys(text)
-        # A search waits a quarter of a second for more to be typed.
+        # The search waits a quarter of a second for further input.
         self.settle(0.4)
 
     def choose(self, selector: str, value: str) -> None:
@@ -111,16 +111,16 @@ class Browser:
         self.settle()
 
     def text(self, selector: str) -> str:
-        """What the first element that matches shows."""
-        found = self.all(selector)
-        return str(found[0].text) if found else ""
+        """Return the text of the first element that matches, or an empty text."""
+        elements = self.all(selector)
+        return str(elements[0].text) if elements else ""
 
     def run(self, script: str) -> Any:
-        """The value of some JavaScript."""
+        """Run JavaScript and return its value."""
         return self.driver.execute_script(script)
 
     def resize(self, size: tuple[int, int]) -> None:
-        """Show the page as a screen of that size does; windows do not get as narrow as a phone."""
+        """Emulate a screen of that size; windows cannot be as narrow as a phone."""
         width, height = size
         settings = {"width": width, "height": height, "deviceScaleFactor": self.scale, "mobile": width < DESKTOP[0]}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", settings)
@@ -131,7 +131,7 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
         script = f"return matchMedia('(prefers-color-scheme: {scheme})').matches"
         _wait(lambda: self.driver.execute_script(script), f"the page does not know that {scheme} is preferred")
-        # What the page does about it is drawn with the frame after the next.
+        # The page draws the change with the frame after the next.
         self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def fit(self) -> None:
@@ -140,26 +140,26 @@ class Browser:
         _wait(lambda: self.run(script), f"{self.path} is wider than the screen")
 
     def complaints(self) -> list[str]:
-        """The warnings and errors of the console since the last call."""
+        """Return the warnings and errors of the console since the last call."""
         entries = self.driver.get_log("browser")
         return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
 
     def hosts(self) -> set[str]:
-        """Every host that was asked for anything since the last call."""
-        asked = set()
+        """Return every host that was requested since the last call."""
+        hosts = set()
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = urlsplit(message["params"]["request"]["url"])
-                # What Chromium asks of itself and what is part of the page (data:, blob:) goes to no host.
+                # Requests to Chromium itself and to parts of the page (data:, blob:) go to no host.
                 if url.scheme in ("http", "https", "ws", "wss"):
-                    asked.add(url.netloc)
-        return asked
+                    hosts.add(url.netloc)
+        return hosts
 
     def picture(self, path: str, *, height: int | None = None) -> None:
-        """Save what the screen shows; on a screen of that *height*, where one is given."""
+        """Save a screenshot, of a screen of that *height* if one is given."""
         width = int(self.run("return document.documentElement.clientWidth"))
-        # What lies beyond the screen is captured without the patterns of bars, so the screen is made larger instead.
+        # A capture beyond the screen lacks the patterns of bars, so the screen is made larger instead.
         if height is not None:
             self.resize((width, height))
             self.settle()
@@ -168,7 +168,7 @@ class Browser:
 
 @contextmanager
 def browser(home: str, *, size: tuple[int, int] = DESKTOP, scale: float = 1.0) -> Iterator[Browser]:
-    """A headless Chromium with a profile of its own."""
+    """Yield a headless Chromium with a profile of its own."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 

@@ -1,4 +1,4 @@
-"""The store that the tests of the explorer read."""
+"""Fixture of the store that the tests of the explorer read."""
 
 import pytest
 

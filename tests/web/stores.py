@@ -48,7 +48,7 @@ ITEMS = [
 def ranked(model: str, *, task: str = "wines", number: int = 0, **changes: Any) -> RunRecord:
     hits = Run(RUNS.get(model, RUNS["good"])).hits(Gold(GOLD), corpus=20)
     metrics = ("ndcg@10", "mrr")
-    given = {
+    fields = {
         "inputs": {"task": task, "model": model, "data": DATA, "number": number},
         "environment": {"seconds": 1.0 + number, "remarks": [f"remark {HOSTILE}"] if model == "bad" else []},
         "hits": hits,
@@ -56,7 +56,7 @@ def ranked(model: str, *, task: str = "wines", number: int = 0, **changes: Any) 
         "metrics": metrics,
         "summary": summary_of(score_hits(hits, metrics)),
     }
-    return RunRecord(task, model, **{**given, **changes})
+    return RunRecord(task, model, **{**fields, **changes})
 
 
 def measured(model: str, value: float) -> RunRecord:

@@ -13,10 +13,10 @@ from web.stores import GOLD, HOSTILE, QUERIES, RUNS, client, key_of, measured, r
 
 @pytest.fixture(scope="module")
 def api(store):
-    made = client(store)
+    http_client = client(store)
 
     def get(address: str, status: int = 200, **parameters):
-        answer = made.get(f"/api/{address}", params=parameters)
+        answer = http_client.get(f"/api/{address}", params=parameters)
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == "application/json"
         return answer.json()
@@ -26,16 +26,16 @@ def api(store):
 
 def printed(capsys, *arguments):
     capsys.readouterr()
-    assert main([str(one) for one in arguments]) == 0
+    assert main([str(argument) for argument in arguments]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def test_scores_equal_those_of_the_command_to_the_last_digit(store, api, capsys):
     keys = [key_of(store, "wines", model) for model in ("good", "bad")]
-    for asked in ({}, {"ties": "expected"}, {"profile": "trec_eval9"}, {"metric": ["map", "mrr@1,3"], "depth": 2}):
-        written = [f"--{name}={value}" for name, value in asked.items() if name != "metric"]
-        written += [f"--metric={one}" for one in asked.get("metric", ())]
-        told = printed(
+    for options in ({}, {"ties": "expected"}, {"profile": "trec_eval9"}, {"metric": ["map", "mrr@1,3"], "depth": 2}):
+        written = [f"--{name}={value}" for name, value in options.items() if name != "metric"]
+        written += [f"--metric={metric}" for metric in options.get("metric", ())]
+        expected = printed(
             capsys,
             "score",
             *keys,
@@ -46,19 +46,19 @@ def test_scores_equal_those_of_the_command_to_the_last_digit(store, api, capsys)
             "--store",
             store.where,
         )
-        answer = api("score", key=keys, per_query=True, **asked)
-        assert told.pop("schema") == "goldrank/score/1"
-        assert {name: answer[name] for name in told} == told
+        answer = api("score", key=keys, per_query=True, **options)
+        assert expected.pop("schema") == "goldrank/score/1"
+        assert {name: answer[name] for name in expected} == expected
 
 
 def test_the_comparison_has_the_numbers_of_the_command_at_its_own_number_of_resamples(store, api, capsys):
     keys = [key_of(store, "wines", model) for model in ("good", "bad")]
-    told = printed(capsys, "compare", *keys, "--format", "json", "--store", store.where)
+    expected = printed(capsys, "compare", *keys, "--format", "json", "--store", store.where)
     (section,) = api("compare", key=keys)["sections"]
-    wanted = sorted(json.dumps(run["scores"], sort_keys=True) for run in told["runs"])
+    wanted = sorted(json.dumps(run["scores"], sort_keys=True) for run in expected["runs"])
     assert sorted(json.dumps(run["scores"], sort_keys=True) for run in section["numbers"]["runs"]) == wanted
     names = {key: run["name"] for key in keys for run in section["runs"] if run["key"] == key}
-    sentences = told["comparison"]["verdict"].values()
+    sentences = expected["comparison"]["verdict"].values()
     for key, name in names.items():
         sentences = [sentence.replace(key, name) for sentence in sentences]
     broken, *others = section["verdicts"]
@@ -80,9 +80,9 @@ def test_the_diff_of_two_runs_is_that_of_the_command(store, api, capsys):
     keys = [key_of(store, "wines", model) for model in ("good", "bad")]
     capsys.readouterr()
     assert main(["diff", *keys, "--format", "json", "--worst", "50", "--store", store.where]) == 1
-    shown = api("diff", key=keys)
-    assert shown == json.loads(capsys.readouterr().out)
-    (pair,) = shown["pairs"]
+    diff = api("diff", key=keys)
+    assert diff == json.loads(capsys.readouterr().out)
+    (pair,) = diff["pairs"]
     assert (pair["only_a"], pair["only_b"]) == (["<b>q4"], ["q3"])
     assert pair["most_changed"][0]["text"] == QUERIES[0].text
     assert "two runs" in api("diff", 400, key=keys[:1])["error"]
@@ -107,9 +107,9 @@ def test_about_counts_what_the_store_holds(store, api):
 
 
 def test_runs_are_filtered_sorted_and_paged(store, api):
-    found = api("runs", task="wines")
-    assert found["total"] == 2
-    assert {run["model"] for run in found["runs"]} == {"good", "bad"}
+    listing = api("runs", task="wines")
+    assert listing["total"] == 2
+    assert {run["model"] for run in listing["runs"]} == {"good", "bad"}
     assert [run["kind"] for run in api("runs", kind="measured")["runs"]] == ["measured"] * 2
     assert api("runs", q="WINES bad")["total"] == 1
     assert api("runs", model="g*")["total"] == 3
@@ -124,26 +124,26 @@ def test_runs_sorted_by_value_keep_those_without_one_last_either_way(tmp_path):
     for number, value in enumerate((0.5, 0.9)):
         store.save(measured(f"m{number}", value))
     store.save(ranked("good", summary={}))
-    asked = client(store)
+    http_client = client(store)
     for order, models in (("asc", ["m0", "m1", "good"]), ("desc", ["m1", "m0", "good"])):
-        runs = asked.get("/api/runs", params={"sort": "value", "order": order}).json()["runs"]
+        runs = http_client.get("/api/runs", params={"sort": "value", "order": order}).json()["runs"]
         assert [run["model"] for run in runs] == models
     assert runs[-1]["headline"] is None
 
 
 def test_the_counts_of_tasks_say_what_a_choice_would_give(store, api):
-    found = api("runs", task="wines")
-    counts = {entry["name"]: entry["count"] for entry in found["tasks"]}
+    listing = api("runs", task="wines")
+    counts = {entry["name"]: entry["count"] for entry in listing["tasks"]}
     assert counts == {"wines": 2, "games": 1, "sts": 2, "masked-people": 1}
-    assert {entry["name"] for entry in found["models"]} == {"good", "bad"}
+    assert {entry["name"] for entry in listing["models"]} == {"good", "bad"}
     for name, count in counts.items():
         assert api("runs", task=name)["total"] == count
 
 
 def test_a_headline_is_the_first_number_with_its_interval(store, api):
     by_key = {run["key"]: run for run in api("runs")["runs"]}
-    shown = by_key[key_of(store, "sts", "good")]["headline"]
-    assert (shown["metric"], shown["value"], shown["high"]) == ("spearman", 0.7, 0.7 + 0.1)
+    headline = by_key[key_of(store, "sts", "good")]["headline"]
+    assert (headline["metric"], headline["value"], headline["high"]) == ("spearman", 0.7, 0.7 + 0.1)
     key = key_of(store, "wines", "good")
     whole = api("score", key=[key])["runs"][0]["scores"]["ndcg@10"]
     assert {name: by_key[key]["headline"][name] for name in ("value", "low", "high")} == {
@@ -152,24 +152,24 @@ def test_a_headline_is_the_first_number_with_its_interval(store, api):
 
 
 def test_one_run_shows_its_inputs_and_what_there_is_of_it(store, api):
-    shown = api(f"runs/{key_of(store, 'wines', 'bad')}")
-    assert shown["inputs"]["number"] == 1
-    assert shown["has_rankings"] is shown["has_texts"] is shown["complete"] is True
-    assert shown["remarks"] == [f"remark {HOSTILE}"]
+    run = api(f"runs/{key_of(store, 'wines', 'bad')}")
+    assert run["inputs"]["number"] == 1
+    assert run["has_rankings"] is run["has_texts"] is run["complete"] is True
+    assert run["remarks"] == [f"remark {HOSTILE}"]
 
 
 def test_a_query_shows_each_ranking_with_its_gold_and_shared_words(store, api):
     keys = [key_of(store, "wines", model) for model in ("good", "bad")]
-    shown = api("query", key=keys, query="q1")
-    assert shown["query"]["text"] == "which red wine is from Bordeaux"
-    gold = {entry["item"]: entry for entry in shown["gold"]}
+    answer = api("query", key=keys, query="q1")
+    assert answer["query"]["text"] == "which red wine is from Bordeaux"
+    gold = {entry["item"]: entry for entry in answer["gold"]}
     assert list(gold) == ["d1", "d2", "gone"]
     assert gold["d1"]["places"] == {
         keys[0]: {"rank": 1, "last": 1, "found": True},
         keys[1]: {"rank": 3, "last": 3, "found": True},
     }
     assert gold["gone"]["places"][keys[0]] == {"rank": None, "last": None, "found": False}
-    ranking = shown["rankings"][keys[1]]
+    ranking = answer["rankings"][keys[1]]
     assert [(entry["rank"], entry["item"], entry["grade"]) for entry in ranking] == [
         (1, "d5", None),
         (2, "d6", None),
@@ -181,22 +181,22 @@ def test_a_query_shows_each_ranking_with_its_gold_and_shared_words(store, api):
 
 def test_items_of_equal_score_stand_in_the_order_that_was_counted(store, api):
     key = key_of(store, "wines", "good")
-    shown = api("query", key=[key], query="q2")
+    answer = api("query", key=[key], query="q2")
     assert RUNS["good"]["q2"]["d3"] == RUNS["good"]["q2"]["d4"]
-    assert [entry["item"] for entry in shown["rankings"][key]] == ["d4", "d3"]
-    assert shown["gold"][0]["places"][key] == {"rank": 1, "last": 2, "found": True}
+    assert [entry["item"] for entry in answer["rankings"][key]] == ["d4", "d3"]
+    assert answer["gold"][0]["places"][key] == {"rank": 1, "last": 2, "found": True}
 
 
 def test_queries_are_searched_by_id_and_text_and_sorted_by_value(store, api):
     key = key_of(store, "wines", "bad")
 
-    def ids(**asked):
-        return [entry["id"] for entry in api("queries", key=[key], **asked)["queries"]]
+    def ids(**parameters):
+        return [entry["id"] for entry in api("queries", key=[key], **parameters)["queries"]]
 
-    every = api("queries", key=[key])
-    values = [entry["value"] for entry in every["queries"]]
-    assert (every["total"], every["metric"], values) == (4, "ndcg@10", sorted(values))
-    assert (every["first"], every["second"]) == (key, None)
+    answer = api("queries", key=[key])
+    values = [entry["value"] for entry in answer["queries"]]
+    assert (answer["total"], answer["metric"], values) == (4, "ndcg@10", sorted(values))
+    assert (answer["first"], answer["second"]) == (key, None)
     assert ids(q="WINE white") == ["q2"]
     assert ids(q="q3") == ["q3"]
     assert ids(sort="id", order="desc") == ["q3", "q2", "q1", "<b>q4"]
@@ -232,14 +232,14 @@ def test_queries_of_several_runs_come_by_the_difference_of_the_two_best(store, a
 )
 def test_a_pair_that_cannot_be_compared_is_refused(store, changes, what):
     key = key_of(store, "wines", "good")
-    asked = {name: key if value == "KEY" else value for name, value in changes.items()}
-    answer = client(store).get("/api/queries", params={"key": key, **asked})
+    parameters = {name: key if value == "KEY" else value for name, value in changes.items()}
+    answer = client(store).get("/api/queries", params={"key": key, **parameters})
     assert (answer.status_code, answer.json()["error"]) == (400, what)
 
 
 def test_hostile_content_comes_back_as_it_was_and_only_as_json(store, api):
-    shown = api("query", key=[key_of(store, "wines", "good")], query="<b>q4")
-    assert shown["query"]["title"] == shown["gold"][0]["text"] == HOSTILE
+    answer = api("query", key=[key_of(store, "wines", "good")], query="<b>q4")
+    assert answer["query"]["title"] == answer["gold"][0]["text"] == HOSTILE
     assert api("query", 404, key=[key_of(store, "wines", "good")], query=HOSTILE)["error"]
 
 
@@ -271,12 +271,12 @@ def test_measurements_have_no_ranks_to_show(store, api):
 
 def test_quality_tells_gaps_ties_and_remarks(store, api):
     assert {entry["task"] for entry in api("quality")["sets"]} == {"wines", "games", "sts", "masked-people"}
-    (shown,) = api("quality", task="wines")["sets"]
-    assert shown["remarks"][0]["remarks"] == [f"remark {HOSTILE}"]
-    details = {entry["model"]: entry for entry in shown["details"]}
+    (data_set,) = api("quality", task="wines")["sets"]
+    assert data_set["remarks"][0]["remarks"] == [f"remark {HOSTILE}"]
+    details = {entry["model"]: entry for entry in data_set["details"]}
     assert details["good"]["counts"]["missing"] == 1
     assert details["good"]["hits"]["tied"] == 1
-    assert shown["texts"]["query"]["texts"] == len(GOLD)
+    assert data_set["texts"]["query"]["texts"] == len(GOLD)
     assert api("quality", 404, task="nothing")["remedy"]
 
 
@@ -287,12 +287,12 @@ def test_the_meta_evaluation_is_that_of_the_command(tmp_path, capsys):
         summary = {"spearman": {"value": (number * 7 % 6) / 10, "low": None, "high": None, "count": 9}}
         inputs = {"task": "probe-x", "model": f"m{number}", "kind": "probe"}
         store.save(measured(f"m{number}", 0).__class__("probe-x", f"m{number}", inputs, {}, measured=summary))
-    told = printed(capsys, "meta", "--from-store", "--format", "json", "--store", store.where)
-    shown = client(store).get("/api/meta").json()
-    assert shown["cells"] == told["cells"]
-    assert shown["overall"] == told["evaluators"]
-    assert shown["warnings"] == told["warnings"]
-    assert shown["figure"]["plotly"]["data"]
+    expected = printed(capsys, "meta", "--from-store", "--format", "json", "--store", store.where)
+    evaluation = client(store).get("/api/meta").json()
+    assert evaluation["cells"] == expected["cells"]
+    assert evaluation["overall"] == expected["evaluators"]
+    assert evaluation["warnings"] == expected["warnings"]
+    assert evaluation["figure"]["plotly"]["data"]
     listed = client(store).get("/api/meta/evaluators").json()["evaluators"]
     assert {entry["kind"] for entry in listed} == {"intrinsic", "downstream"}
 
@@ -309,18 +309,18 @@ def test_masked_pages_show_text_masks_and_guesses(store, api):
         ("p2", "Otto Hahn", 1),
     ]
     assert api(f"masked/{key}/pages", q="hahn")["total"] == 1
-    shown = api(f"masked/{key}/page", id="p1")
-    assert [example["text"].count("<mask>") for example in shown["examples"]] == [2, 1]
-    mask = shown["examples"][0]["masks"][0]
+    answer = api(f"masked/{key}/page", id="p1")
+    assert [example["text"].count("<mask>") for example in answer["examples"]] == [2, 1]
+    mask = answer["examples"][0]["masks"][0]
     assert mask["hidden"] == "Lise Meitner"
     wrong = {"tier": None, "right": False}
     assert [(guess["name"], guess["readings"]) for guess in mask["guesses"]] == [
         (name, {"source": wrong, "strict": wrong}) for name in ("Hahn", "Otto")
     ]
-    assert [shown["scores"][reading]["mask"]["of"] for reading in ("source", "strict")] == [3, 3]
-    assert [group["group"] for group in shown["groups"]["source"]] == ["hahn", "otto"]
-    assert shown["groups"]["source"][0]["guesses"][0]["right"] == {"source": False, "strict": False}
-    assert (shown["profile"], shown["beside"]) == ("source", "strict")
+    assert [answer["scores"][reading]["mask"]["of"] for reading in ("source", "strict")] == [3, 3]
+    assert [group["group"] for group in answer["groups"]["source"]] == ["hahn", "otto"]
+    assert answer["groups"]["source"][0]["guesses"][0]["right"] == {"source": False, "strict": False}
+    assert (answer["profile"], answer["beside"]) == ("source", "strict")
     changed = api(f"masked/{key}/page", id="p1", pool="alias", matcher="seed")
     assert changed["rules"] == {"pool": "alias", "matcher": "seed", "tier": "given"}
     assert (changed["profile"], changed["beside"]) == ("custom", "strict")
@@ -384,12 +384,12 @@ def test_what_cannot_be_scored_is_refused_with_a_remedy(store, asked):
 def test_a_damaged_table_is_no_failure_of_the_server(tmp_path):
     store = Store.open(tmp_path)
     saved = store.save(ranked("good"))
-    asked = client(store)
+    http_client = client(store)
     (saved.folder / "run.parquet").write_bytes(b"PAR1 nothing PAR1")
-    assert asked.get("/api/query", params={"key": saved.key, "query": "q1"}).status_code == 400
+    assert http_client.get("/api/query", params={"key": saved.key, "query": "q1"}).status_code == 400
     (saved.folder / "hits.parquet").unlink()
     for address in ("score", "compare"):
-        assert asked.get(f"/api/{address}", params={"key": saved.key}).status_code == 400
+        assert http_client.get(f"/api/{address}", params={"key": saved.key}).status_code == 400
 
 
 def test_a_run_made_anew_is_not_answered_from_memory(tmp_path):
@@ -397,26 +397,26 @@ def test_a_run_made_anew_is_not_answered_from_memory(tmp_path):
 
     store = Store.open(tmp_path)
     key = store.save(ranked("good")).key
-    asked = client(store)
-    before = asked.get("/api/score", params={"key": key}).json()["runs"][0]["scores"]
+    http_client = client(store)
+    before = http_client.get("/api/score", params={"key": key}).json()["runs"][0]["scores"]
     store.save(ranked("good", hits=Run(RUNS["bad"]).hits(Gold(GOLD), corpus=20)), overwrite=True)
-    assert asked.get("/api/score", params={"key": key}).json()["runs"][0]["scores"] != before
+    assert http_client.get("/api/score", params={"key": key}).json()["runs"][0]["scores"] != before
 
 
 def test_an_empty_store_is_no_error(tmp_path):
-    asked = client(Store.open(tmp_path / "nothing"))
-    assert asked.get("/api/about").json()["runs"] == 0
-    assert asked.get("/api/runs").json()["runs"] == []
-    assert asked.get("/api/quality").json()["sets"] == []
-    assert asked.get("/api/runs/some-key").status_code == 404
+    http_client = client(Store.open(tmp_path / "nothing"))
+    assert http_client.get("/api/about").json()["runs"] == 0
+    assert http_client.get("/api/runs").json()["runs"] == []
+    assert http_client.get("/api/quality").json()["sets"] == []
+    assert http_client.get("/api/runs/some-key").status_code == 404
     assert not (tmp_path / "nothing").exists()
 
 
 def test_the_description_names_every_address_and_its_page_needs_no_script(store):
-    asked = client(store)
-    paths = asked.get("/api/openapi.json").json()["paths"]
+    http_client = client(store)
+    paths = http_client.get("/api/openapi.json").json()["paths"]
     assert {"/api/about", "/api/runs", "/api/query", "/api/compare", "/api/masked/{key}/page"} <= set(paths)
-    page = asked.get("/api/docs").text
+    page = http_client.get("/api/docs").text
     assert all(path in page for path in paths)
     assert "<script" not in page
 
@@ -428,15 +428,15 @@ def test_every_choice_of_the_playground_can_be_scored(api, tmp_path):
     store = Store.open(tmp_path)
     run = Run({query: {**dict.fromkeys(gold, 1.0), "d8": 0.5} for query, gold in GOLD.items()})
     key = store.save(ranked("whole", hits=run.hits(Gold(GOLD), corpus=20), run=run)).key
-    asked = client(store)
+    http_client = client(store)
     for entry in api("metrics")["metrics"]:
         cut = {"required": "@10", "recall": "@0.1"}.get(entry["cutoff"], "")
-        answer = asked.get("/api/score", params={"key": key, "metric": entry["name"] + cut, "intervals": False})
+        answer = http_client.get("/api/score", params={"key": key, "metric": entry["name"] + cut, "intervals": False})
         # Stored gold has no subtopics, and the playground does not offer such metrics.
         assert answer.status_code == (400 if entry["subtopics"] else 200), answer.text
     for entry in api("conventions")["conventions"]:
         assert entry["default"] is None or entry["default"] in [choice["value"] for choice in entry["choices"]]
         for choice in entry["choices"] or ():
-            answer = asked.get("/api/score", params={"key": key, entry["name"]: choice["value"], "metric": "mrr"})
+            answer = http_client.get("/api/score", params={"key": key, entry["name"]: choice["value"], "metric": "mrr"})
             assert answer.status_code == 200 or answer.json()["remedy"]
     assert {entry["name"] for entry in api("profiles")["profiles"]} >= {"standard", "trec_eval", "beir"}

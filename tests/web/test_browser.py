@@ -52,7 +52,7 @@ def window(store):
 
 @pytest.fixture
 def page(window):
-    """The browser as a reader finds it; whatever a test does, the console stays silent and no other host is asked."""
+    """Yield a browser without stored settings, and check that the console is silent and no other host was requested."""
     window.resize(DESKTOP)
     window.prefer("light")
     window.open("/")
@@ -129,9 +129,9 @@ def test_from_the_list_to_a_comparison_to_a_query_and_back(page, keys):
     page.click(".case h3 a")
     assert page.path.startswith("/query?")
     assert len(page.all(".ranking")) == 2
-    drilled, shown = page.path, page.text("main")
+    drilled, content = page.path, page.text("main")
     page.reload()
-    assert (page.path, page.text("main")) == (drilled, shown)
+    assert (page.path, page.text("main")) == (drilled, content)
     page.back()
     assert page.path == compared
     assert page.text(".verdict")
@@ -165,12 +165,12 @@ def test_a_query_is_searched_and_its_gold_is_marked_in_every_ranking(page, keys)
     assert "query=q2" in page.path
     assert page.text("h1") == "Sparkling"
     marked = [
-        [one.text for one in ranking.find_elements("css selector", ".hit.gold .name bdi")]
+        [element.text for element in ranking.find_elements("css selector", ".hit.gold .name bdi")]
         for ranking in page.all(".ranking")
     ]
     assert marked == [["Item 3"], ["Item 3"]]
     page.open(f"/query?key={keys[0]}&query=q1")
-    assert {one.text for one in page.all(".hit .shared")} == {"red", "wine", "Bordeaux"}
+    assert {element.text for element in page.all(".hit .shared")} == {"red", "wine", "Bordeaux"}
     assert "not found" in page.text("table.gold")
 
 
@@ -178,7 +178,7 @@ def test_the_queries_open_on_the_largest_difference_of_the_two_best_runs_and_sor
     page.open("/query?" + "&".join(f"key={key}" for key in keys))
     assert "query=%3Cb%3Eq4" in page.path
     assert page.one("[data-id][aria-current]").get_attribute("data-id") == "<b>q4"
-    assert [one.text for one in page.all(".queries .number")] == ["+1.0000", "+0.5209", "0.0000", "0.0000"]
+    assert [element.text for element in page.all(".queries .number")] == ["+1.0000", "+0.5209", "0.0000", "0.0000"]
     second = page.all(".found select")[1]
     assert second.get_attribute("value") == keys[1]
     page.run("const order = document.querySelectorAll('.search select')[0];"
@@ -270,7 +270,7 @@ def test_a_data_set_is_looked_into_where_it_is_listed(page, keys):
 
 def test_the_evaluators_of_a_meta_evaluation_are_chosen_and_linked(page):
     page.open("/meta")
-    # A similarity task is known to be intrinsic; of a ranking it is not known.
+    # A similarity task is known to be intrinsic; the kind of a ranking task is not known.
     assert page.one('input[aria-label="sts spearman is intrinsic"]').is_selected()
     page.click('input[aria-label="wines ndcg@10 is downstream"]')
     assert "intrinsic=sts+spearman" in page.path
@@ -326,7 +326,7 @@ def test_the_pages_are_reached_by_the_keyboard_alone(page):
 def test_hostile_content_is_shown_as_text(page, store):
     runs = [run for run in store.list() if run.task.startswith("harm")]
     both = "&".join(f"key={run.key}" for run in runs)
-    seen = HOSTILE.replace("\u202e", "").replace("\u202c", "")
+    visible = HOSTILE.replace("\u202e", "").replace("\u202c", "")
     for address in (
         "/",
         f"/runs/{runs[0].key}",
@@ -336,10 +336,10 @@ def test_hostile_content_is_shown_as_text(page, store):
         "/quality",
     ):
         page.open(address)
-        shown = (
+        content = (
             page.run("return document.getElementById('main').textContent").replace("\u202e", "").replace("\u202c", "")
         )
-        assert seen[:20] in shown or HOSTILE_MODEL in shown, address
+        assert visible[:20] in content or HOSTILE_MODEL in content, address
         assert page.run("return document.querySelectorAll('main script, main img, main b').length") == 0, address
     assert "goldrank" in page.driver.title
     assert page.run("return [...document.querySelectorAll('main bdi')].every(one => one.dir === 'auto')")
@@ -357,11 +357,11 @@ def test_a_long_text_is_folded_and_unfolds(page, store):
 
 
 def test_what_cannot_be_shown_says_why_and_what_to_do(page):
-    for address, said in {"/no/such/page": "There is no such page", "/runs/no-such-key": "no-such-key"}.items():
+    for address, message in {"/no/such/page": "There is no such page", "/runs/no-such-key": "no-such-key"}.items():
         page.open(address)
-        assert said in page.text(".failure")
+        assert message in page.text(".failure")
         assert page.text("#status").startswith("Error")
-    # The console reports the 404 that was asked for.
+    # The console reports the expected 404.
     assert all("404" in line for line in page.complaints())
 
 
@@ -374,7 +374,7 @@ def test_an_empty_store_says_what_to_run(tmp_path, window):
             assert "goldrank" in page.text(".empty pre"), address
             commands |= {command.text for command in page.all(".empty pre")}
         assert page.complaints() == []
-    # Every command runs as it is, without data of the reader.
+    # Every command runs without changes, on built-in data.
     for command in commands:
         _, name, *options = command.split()
         if name == "run":
@@ -390,8 +390,8 @@ def test_a_row_of_a_narrow_table_has_one_background(page):
         page.run(f'document.documentElement.dataset.theme = "{theme}"')
         behind = page.run('return getComputedStyle(document.querySelector(".board")).backgroundColor')
         cells = "[...document.querySelectorAll('.board tr > :first-child')]"
-        shown = set(page.run(f"return {cells}.map((cell) => getComputedStyle(cell).backgroundColor)"))
-        assert shown <= {behind, "rgba(0, 0, 0, 0)"}, theme
+        colours = set(page.run(f"return {cells}.map((cell) => getComputedStyle(cell).backgroundColor)"))
+        assert colours <= {behind, "rgba(0, 0, 0, 0)"}, theme
 
 
 def test_a_run_is_deleted_only_where_that_is_allowed_and_asked_twice(tmp_path, window, keys):

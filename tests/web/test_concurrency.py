@@ -1,4 +1,4 @@
-"""Many readers at once while a writer stores runs: no error, no lock, and nobody sees half a run."""
+"""Concurrent readers get no errors, locks or incomplete runs while a writer stores runs."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def test_fifty_readers_and_a_writer_do_not_disturb_each_other(where):
     store = Store.open(where)
     first = store.save(ranked("good")).key
     store.texts(DATA).save(QUERIES, ITEMS)
-    done = threading.Event()
+    finished = threading.Event()
 
     def write() -> None:
         own = Store.open(where)
@@ -30,34 +30,34 @@ def test_fifty_readers_and_a_writer_do_not_disturb_each_other(where):
             for number in range(1, WRITTEN + 1):
                 own.save(ranked("bad", number=number))
         finally:
-            done.set()
+            finished.set()
 
     def read(reader: int) -> list[tuple[int, str]]:
-        seen = []
-        with httpx.Client(base_url=url, timeout=300, trust_env=False) as asking:
+        responses = []
+        with httpx.Client(base_url=url, timeout=300, trust_env=False) as http_client:
             while True:
-                last_round = done.is_set()
-                listed = asking.get("/api/runs", params={"size": 200})
+                last_round = finished.is_set()
+                listed = http_client.get("/api/runs", params={"size": 200})
                 newest = listed.json()["runs"][0]["key"]
                 answers = [
                     listed,
-                    asking.get("/api/about"),
-                    asking.get("/api/query", params={"key": [first, newest], "query": "q1"}),
-                    asking.get("/api/score", params={"key": newest, "resamples": 100 + reader}),
-                    asking.get("/api/queries", params={"key": [newest, first]}),
+                    http_client.get("/api/about"),
+                    http_client.get("/api/query", params={"key": [first, newest], "query": "q1"}),
+                    http_client.get("/api/score", params={"key": newest, "resamples": 100 + reader}),
+                    http_client.get("/api/queries", params={"key": [newest, first]}),
                 ]
-                seen += [(answer.status_code, answer.text[:200]) for answer in answers]
+                responses += [(answer.status_code, answer.text[:200]) for answer in answers]
                 if last_round:
-                    return seen
+                    return responses
 
     with served(store) as url, ThreadPoolExecutor(READERS + 1) as pool:
         writing = pool.submit(write)
         reading = [pool.submit(read, reader) for reader in range(READERS)]
         writing.result(200)
-        seen = [answer for one in reading for answer in one.result(200)]
+        responses = [answer for future in reading for answer in future.result(200)]
         total = httpx.get(f"{url}/api/about", trust_env=False).json()["runs"]
-    assert [answer for answer in seen if answer[0] != 200] == []
-    assert len(seen) >= 5 * READERS
+    assert [answer for answer in responses if answer[0] != 200] == []
+    assert len(responses) >= 5 * READERS
     assert total == WRITTEN + 1
 
 

@@ -1,4 +1,4 @@
-"""Connections that send nothing, or a request that never ends: others are answered all the same."""
+"""Idle connections and requests that never end do not keep the server from answering others."""
 
 import os
 import re
@@ -34,7 +34,7 @@ _SERVE = (
 
 @contextmanager
 def limited(store, **limits):
-    """The address of a server in a thread whose connections are limited."""
+    """Yield the address of a server in a thread whose connections are limited."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
@@ -90,9 +90,9 @@ def test_a_request_is_answered_beside_1100_half_open_connections(store, many_fil
         try:
             port = int(re.findall(r":(\d+)/", served.stdout.readline() + served.stdout.readline())[0])
             for number in range(HALF_OPEN):
-                one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=300))
+                connection = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=300))
                 if number % 2:
-                    one.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+                    connection.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
             answer = httpx.get(f"http://127.0.0.1:{port}/api/about", timeout=300, trust_env=False)
             assert (answer.status_code, answer.json()["runs"]) == (200, 1)
         finally:
@@ -108,7 +108,7 @@ def test_a_connection_without_a_complete_request_is_closed_in_time(store, sent):
 
 
 def is_answered_and_then_closed(store, seconds):
-    """Whether a connection got its answer within the limit; then it has to be closed though bytes keep coming."""
+    """Return whether a connection got its answer in time; it then has to be closed although bytes keep coming."""
     with limited(store, seconds=seconds) as address, socket.create_connection(address, timeout=300) as slow:
         slow.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         answered = b""
@@ -137,14 +137,14 @@ def test_a_request_that_trickles_in_after_an_answer_is_closed_in_time(store):
 def test_the_connection_that_has_waited_longest_is_closed_where_there_are_too_many(store):
     with limited(store, limit=3, seconds=600) as address, ExitStack() as opened:
         waiting = [opened.enter_context(socket.create_connection(address, timeout=300)) for _ in range(3)]
-        with httpx.Client(base_url="http://{}:{}".format(*address), timeout=300, trust_env=False) as asking:
-            assert asking.get("/api/about").status_code == 200
+        with httpx.Client(base_url="http://{}:{}".format(*address), timeout=300, trust_env=False) as http_client:
+            assert http_client.get("/api/about").status_code == 200
             with suppress(ConnectionResetError):
                 assert waiting[0].recv(1) == b""
-            # The others and the one that was answered stay.
+            # The other connections and the one that was answered stay open.
             waiting[1].sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             assert waiting[1].recv(12) == b"HTTP/1.1 200"
-            assert asking.get("/api/about").status_code == 200
+            assert http_client.get("/api/about").status_code == 200
 
 
 def test_fewer_connections_are_allowed_where_few_files_are(monkeypatch):

@@ -1,4 +1,4 @@
-"""The API of the judging page: claims, labels, undo, what it never tells, and what it refuses."""
+"""The API of the judging page: claims, labels, undo, withheld data, and refused requests."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from web.stores import client, judging_client, judging_project
 
 
 class Page:
-    """A judge at the judging page, who reads no more than the browser does."""
+    """A client of the judging page that reads only the data that the browser reads."""
 
     def __init__(self, project, judge="Ann", *, only=None):
         self.client = project if isinstance(project, TestClient) else judging_client(project, judge=only)
@@ -77,13 +77,13 @@ def test_the_order_of_passages_is_random_for_each_judge_and_depends_on_nothing_e
     judges = [f"judge {number}" for number in range(10)]
 
     def orders(project):
-        asked = judging_client(project)
-        return [passages(Page(asked, judge).claim()) for judge in judges]
+        http_client = judging_client(project)
+        return [passages(Page(http_client, judge).claim()) for judge in judges]
 
-    one, other = (judging_project(tmp_path / name, items=4, queries=10, swap=name == "b") for name in "ab")
-    assert [unit.query for unit in one.plan.units] == [unit.query for unit in other.plan.units]
-    assert orders(one) == orders(one) == orders(other)
-    places = [[name.rsplit("-", 1)[1] for name in order] for order in orders(one)]
+    first, second = (judging_project(tmp_path / name, items=4, queries=10, swap=name == "b") for name in "ab")
+    assert [unit.query for unit in first.plan.units] == [unit.query for unit in second.plan.units]
+    assert orders(first) == orders(first) == orders(second)
+    places = [[name.rsplit("-", 1)[1] for name in order] for order in orders(first)]
     assert {place[0] for place in places} == {f"{number}.txt" for number in range(4)}
     assert len(set(map(tuple, places))) > 6
 
@@ -114,7 +114,7 @@ def test_a_request_sent_twice_changes_one_label(project):
         assert undone["unit"]["passages"][0]["label"] == {"grade": None}
     assert [event.action for event in project.history()] == ["label"] * 3 + ["undo"]
     assert ann.post("undo", event=undone["last"]["event"])["undone"] == {"query": query, "item": items[0]}
-    assert [(each.grade, each.seconds) for each in project.labels()] == [(1, 1.5)]
+    assert [(label.grade, label.seconds) for label in project.labels()] == [(1, 1.5)]
 
 
 def test_undo_returns_to_the_query_of_the_label(project):
@@ -136,13 +136,13 @@ def test_passages_that_a_growing_pool_adds_follow_those_before(tmp_path):
     project = judging_project(tmp_path / "judging", items=7, method="mtf")
     ann = Page(project)
     first = ann.claim()
-    query, shown = first["unit"]["query"]["id"], passages(first)
+    query, items = first["unit"]["query"]["id"], passages(first)
     assert first["progress"]["of"] == 14
-    left = [ann.label(query, item, 0)["left"] for item in shown]
+    left = [ann.label(query, item, 0)["left"] for item in items]
     assert left == [4, 3, 2, 1, 2]
     grown = ann.claim()
     assert grown["unit"]["query"]["id"] == query
-    assert passages(grown)[:5] == shown
+    assert passages(grown)[:5] == items
     assert [passage["label"] for passage in grown["unit"]["passages"]] == [{"grade": 0}] * 5 + [None] * 2
     assert ann.judge_all()["progress"] == {"labels": 14, "of": 14}
 
@@ -156,9 +156,9 @@ def test_the_end_says_why_and_what_to_do_next(tmp_path):
     assert (waiting["state"], waiting["unit"]) == ("waiting", None)
     assert bob.claim()["unit"]["query"] == unit["query"]
     bob.judge_all(grade=None)
-    done = bob.claim()
-    assert (done["state"], done["progress"]) == ("finished", {"labels": 9, "of": 9})
-    assert f"goldrank judge leaderboard '{project.folder}'" in [step["command"] for step in done["next_steps"]]
+    claim = bob.claim()
+    assert (claim["state"], claim["progress"]) == ("finished", {"labels": 9, "of": 9})
+    assert f"goldrank judge leaderboard '{project.folder}'" in [step["command"] for step in claim["next_steps"]]
     nothing = judging_project(tmp_path / "nothing", items=0)
     assert Page(nothing).claim()["state"] == "empty"
 
@@ -169,8 +169,8 @@ def test_after_a_round_the_page_says_how_to_ask_for_the_next(tmp_path):
     assert page.claim()["state"] == "empty"
     added = plan_next(project, "ndcg@5", labels=15).added_labels
     assert page.judge_all()["progress"] == {"labels": added, "of": added}
-    done = page.claim()
-    assert (done["state"], done["next_steps"][0]["command"]) == ("finished", f"goldrank judge next {tmp_path}")
+    claim = page.claim()
+    assert (claim["state"], claim["next_steps"][0]["command"]) == ("finished", f"goldrank judge next {tmp_path}")
 
 
 def test_scale_and_guidelines_are_told_and_long_texts_are_cut(project, monkeypatch):
@@ -226,22 +226,22 @@ def test_a_storage_that_fails_is_no_refusal_of_the_label(project, monkeypatch):
 
 
 def test_only_pages_of_this_server_may_label(project):
-    asked = judging_client(project)
+    http_client = judging_client(project)
     content = {"judge": "Ann", "query": "q0", "item": "notes/0-0.txt", "grade": 1}
     for headers, status in (
         ({"origin": "http://evil.example"}, 403),
         ({"origin": "null"}, 403),
         ({"sec-fetch-site": "same-site"}, 403),
         ({"host": "evil.example"}, 421),
-        # What a form of another site can send without asking first.
+        # A form of another site can send these content types without a preflight request.
         ({"content-type": "text/plain"}, 422),
         ({"content-type": "application/x-www-form-urlencoded"}, 422),
     ):
-        assert asked.post("/api/judging/labels", json=content, headers=headers).status_code == status
-    assert asked.post("/api/judging/labels", content=b"x" * (LARGEST_BODY + 1)).status_code == 413
+        assert http_client.post("/api/judging/labels", json=content, headers=headers).status_code == status
+    assert http_client.post("/api/judging/labels", content=b"x" * (LARGEST_BODY + 1)).status_code == 413
     assert project.history() == []
     own = {"origin": "http://127.0.0.1:8321", "sec-fetch-site": "same-origin"}
-    assert asked.post("/api/judging/labels", json=content, headers=own).status_code == 200
+    assert http_client.post("/api/judging/labels", json=content, headers=own).status_code == 200
 
 
 def test_the_judging_page_shows_no_store_and_the_explorer_no_judging(project, tmp_path):

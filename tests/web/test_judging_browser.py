@@ -22,8 +22,8 @@ def windows():
     """Two browsers with storages of their own."""
     if why := missing():
         pytest.skip(why)
-    with browser("") as one, browser("") as other:
-        yield one, other
+    with browser("") as first, browser("") as second:
+        yield first, second
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def project(tmp_path):
 
 
 class Judge:
-    """Someone who judges in a browser, by keys unless told otherwise."""
+    """A judge in a browser who uses the keyboard unless a test clicks."""
 
     def __init__(self, window, home, name=None):
         self.page = Browser(window.driver, home)
@@ -43,13 +43,13 @@ class Judge:
         self.page.open("/")
         self.page.complaints(), self.page.hosts()
         if name is not None:
-            # The field has the focus.
+            # The name field has the focus.
             self.page.driver.switch_to.active_element.send_keys(name + "\n")
             self.wait(lambda: self.grades)
 
     @property
     def grades(self):
-        """What the strip of passages shows."""
+        """Return the grades that the strip of passages shows."""
         return "".join(self.page.run("return [...document.querySelectorAll('.strip button')].map(b => b.dataset.sign)"))
 
     @property
@@ -131,23 +131,23 @@ def test_two_judges_at_once_get_different_queries_and_all_of_their_labels_are_sa
         judges = [Judge(window, home, name) for window, name in zip(windows, ("Ann", "Bob"), strict=True)]
         queries = [judge.page.text("h1") for judge in judges]
         assert len(set(queries)) == 2
-        done = set()
-        while len(done) < 2:
+        finished = set()
+        while len(finished) < 2:
             for number, judge in enumerate(judges):
                 if judge.page.all(".steps"):
-                    # What the other judge has begun may be left to this one later.
+                    # Passages that the other judge has begun may become available to this judge later.
                     if judge.page.text("h1") == "Everything is judged":
-                        done.add(number)
+                        finished.add(number)
                     else:
                         judge.page.click(".actions button")
                 elif judge.page.all(".complete"):
                     judge.press("\n")
                 else:
                     judge.press(str(number))
-    given = labels(project)
-    assert len(given) == project.plan.labels(project.pool) == 2 * (6 + 2)
-    assert {(judge, grade) for (judge, _, _), grade in given.items()} == {("Ann", 0), ("Bob", 1)}
-    assert len(project.history()) == len(given)
+    grades = labels(project)
+    assert len(grades) == project.plan.labels(project.pool) == 2 * (6 + 2)
+    assert {(judge, grade) for (judge, _, _), grade in grades.items()} == {("Ann", 0), ("Bob", 1)}
+    assert len(project.history()) == len(grades)
 
 
 class Server:
@@ -160,9 +160,9 @@ class Server:
         command = [sys.executable, "-c", SERVE, str(self.folder), "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
-            if found := re.search(r"(http://127\.0\.0\.1:(\d+))/", line):
-                self.port = int(found[2])
-                return found[1]
+            if match := re.search(r"(http://127\.0\.0\.1:(\d+))/", line):
+                self.port = int(match[2])
+                return match[1]
         raise AssertionError("the server ended")
 
     def kill(self):
@@ -216,7 +216,7 @@ def test_a_telephone_judges_by_touch_and_nothing_is_wider_than_its_screen(projec
             page.prefer(scheme)
             page.fit()
             for button in page.all(".panel button"):
-                # Large enough for a finger, and not outside of the screen.
+                # The button is large enough for a finger, and within the screen.
                 box = button.rect
                 assert min(box["width"], box["height"]) >= 34, (button.text, box)
                 assert box["x"] >= 0
@@ -234,7 +234,7 @@ def test_a_telephone_judges_by_touch_and_nothing_is_wider_than_its_screen(projec
         unnamed = """return [...document.querySelectorAll("input, button")].filter((one) =>
             !one.labels?.length && !one.getAttribute("aria-label") && !one.textContent.trim()).length"""
         assert page.run(unnamed) == 0
-        shown = re.sub("[\u202a-\u202e]", "", page.run("return document.getElementById('main').textContent"))
-        assert HOSTILE[:20] in shown
+        content = re.sub("[\u202a-\u202e]", "", page.run("return document.getElementById('main').textContent"))
+        assert HOSTILE[:20] in content
         assert page.run("return document.querySelectorAll('main script, main img').length") == 0
         assert page.complaints() == []

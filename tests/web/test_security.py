@@ -1,4 +1,4 @@
-"""What the explorer lets in and what it does not: hosts, tokens, origins, paths, sizes, and whatever a fuzzer sends."""
+"""Access control of the explorer: hosts, tokens, origins, paths, sizes, and fuzzed requests."""
 
 import socket
 
@@ -21,16 +21,16 @@ def server(store):
 
 
 def test_every_answer_bears_the_protective_headers(store):
-    asked = client(store)
+    http_client = client(store)
     for address in ("/", "/api/about", "/api/runs/nothing", "/static/nothing", "/api/docs", "/" + "x" * 2_000):
-        headers = asked.get(address).headers
+        headers = http_client.get(address).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "script-src 'self';" in policy
         assert "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
-    assert asked.get("/api/about").headers["cache-control"] == "no-store"
+    assert http_client.get("/api/about").headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8321", "", "[", "10.0.0.1"])
@@ -47,44 +47,44 @@ def test_this_machine_may_be_asked_by_all_its_names(store, host):
 
 
 def test_without_the_token_nothing_is_told(store):
-    asked = client(store, access=Access(TOKEN))
+    http_client = client(store, access=Access(TOKEN))
     for address in ("/", "/api/about", "/api/openapi.json", "/static/plotly.min.js", "/?token=wrong"):
-        answer = asked.get(address)
+        answer = http_client.get(address)
         assert answer.status_code == 401
         assert TOKEN not in answer.text
         assert "set-cookie" not in answer.headers
 
 
 def test_the_token_opens_as_bearer(store):
-    asked = client(store, access=Access(TOKEN))
-    assert asked.get("/api/about", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    http_client = client(store, access=Access(TOKEN))
+    assert http_client.get("/api/about", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
     for wrong in (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer", TOKEN, f"Basic {TOKEN}", "Bearer é"):
         headers = {"authorization": wrong.encode("utf-8")}
-        assert asked.get("/api/about", headers=headers).status_code == 401
+        assert http_client.get("/api/about", headers=headers).status_code == 401
 
 
 def test_the_token_in_the_address_becomes_a_cookie_once(store):
-    asked = client(store, access=Access(TOKEN))
-    answer = asked.get(f"/compare?key=a&token={TOKEN}&q=b%20c", follow_redirects=False)
+    http_client = client(store, access=Access(TOKEN))
+    answer = http_client.get(f"/compare?key=a&token={TOKEN}&q=b%20c", follow_redirects=False)
     assert answer.status_code == 303
     assert answer.headers["location"] == "/compare?key=a&q=b+c"
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
     assert TOKEN not in cookie
-    assert asked.get("/api/about").status_code == 200
+    assert http_client.get("/api/about").status_code == 200
     stranger = client(store, access=Access(TOKEN))
     stranger.cookies.set(COOKIE, TOKEN)
     assert stranger.get("/api/about").status_code == 401
 
 
 def raw(url: str, target: str) -> tuple[int, str]:
-    """The status and all the text of an answer to a target that no well-mannered client would send."""
+    """Return the status and the raw response to a request target that HTTP clients would normalise."""
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=300) as connection:
         connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("latin-1"))
-        said = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
-    return int(said.split(" ", 2)[1]), said
+        response = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
+    return int(response.split(" ", 2)[1]), response
 
 
 def test_the_way_back_never_leads_to_another_host(store):
@@ -96,17 +96,17 @@ def test_the_way_back_never_leads_to_another_host(store):
             "/%5Cevil.example",
             "//evil.example/%2f..",
         ):
-            status, said = raw(url, f"{path}?token={TOKEN}")
+            status, response = raw(url, f"{path}?token={TOKEN}")
             assert status == 303
-            (location,) = [line for line in said.splitlines() if line.lower().startswith("location:")]
+            (location,) = [line for line in response.splitlines() if line.lower().startswith("location:")]
             assert location.split(" ", 1)[1].startswith("/evil.example")
 
 
 def test_any_other_address_than_loopback_answers_to_any_name_but_only_with_the_token(store):
-    asked = client(store, access=Access.on("0.0.0.0", TOKEN))
-    assert asked.get("/api/about", headers={"host": "my-server"}).status_code == 401
+    http_client = client(store, access=Access.on("0.0.0.0", TOKEN))
+    assert http_client.get("/api/about", headers={"host": "my-server"}).status_code == 401
     headers = {"host": "my-server", "authorization": f"Bearer {TOKEN}"}
-    assert asked.get("/api/about", headers=headers).status_code == 200
+    assert http_client.get("/api/about", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_nothing_is_deleted_unless_that_was_allowed(store):
 def test_only_pages_of_this_server_may_delete(tmp_path):
     store = Store.open(tmp_path)
     key = store.save(ranked("good")).key
-    asked = client(store, allow_delete=True)
+    http_client = client(store, allow_delete=True)
     for headers in (
         {"origin": "http://evil.example"},
         {"origin": "null"},
@@ -139,22 +139,22 @@ def test_only_pages_of_this_server_may_delete(tmp_path):
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     ):
-        assert asked.delete(f"/api/runs/{key}", headers=headers).status_code == 403
-    assert asked.delete(f"/api/runs/{key[:-1]}").status_code == 404
+        assert http_client.delete(f"/api/runs/{key}", headers=headers).status_code == 403
+    assert http_client.delete(f"/api/runs/{key[:-1]}").status_code == 404
     own = {"origin": "http://127.0.0.1:8321", "sec-fetch-site": "same-origin"}
-    assert asked.delete(f"/api/runs/{key}", headers=own).json() == {"deleted": [key]}
+    assert http_client.delete(f"/api/runs/{key}", headers=own).json() == {"deleted": [key]}
     assert store.list() == []
-    assert asked.delete(f"/api/runs/{key}", headers=own).status_code == 404
+    assert http_client.delete(f"/api/runs/{key}", headers=own).status_code == 404
 
 
 def test_pages_of_other_sites_cannot_make_it_work(store):
-    asked = client(store)
+    http_client = client(store)
     for site in ("cross-site", "same-site"):
         headers = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors"}
-        assert asked.get("/api/about", headers=headers).status_code == 403
-        assert asked.get("/api/about", headers={**headers, "sec-fetch-mode": "navigate"}).status_code == 200
+        assert http_client.get("/api/about", headers=headers).status_code == 403
+        assert http_client.get("/api/about", headers={**headers, "sec-fetch-mode": "navigate"}).status_code == 200
     for site in ("same-origin", "none"):
-        assert asked.get("/api/about", headers={"sec-fetch-site": site}).status_code == 200
+        assert http_client.get("/api/about", headers={"sec-fetch-site": site}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -175,18 +175,18 @@ def test_pages_of_other_sites_cannot_make_it_work(store):
     ],
 )
 def test_no_path_reaches_the_file_system(server, path):
-    status, said = raw(server, path)
+    status, response = raw(server, path)
     assert status == 404
-    assert '{"error":"there is nothing at this address"' in said or "no stored run" in said
+    assert '{"error":"there is nothing at this address"' in response or "no stored run" in response
 
 
 def test_huge_addresses_and_bodies_are_refused(store):
-    asked = client(store)
-    assert asked.get("/api/runs?q=" + "x" * (LONGEST_QUERY + 1)).status_code == 414
-    assert asked.get("/api/runs/" + "x" * 5_000).status_code == 414
-    assert asked.get("/api/runs", params={"q": "x" * 301}).status_code == 422
-    assert asked.request("GET", "/api/about", content=b"x" * 100_000).status_code == 413
-    assert asked.get("/api/score", params={"key": ["a"] * 21}).status_code == 422
+    http_client = client(store)
+    assert http_client.get("/api/runs?q=" + "x" * (LONGEST_QUERY + 1)).status_code == 414
+    assert http_client.get("/api/runs/" + "x" * 5_000).status_code == 414
+    assert http_client.get("/api/runs", params={"q": "x" * 301}).status_code == 422
+    assert http_client.request("GET", "/api/about", content=b"x" * 100_000).status_code == 413
+    assert http_client.get("/api/score", params={"key": ["a"] * 21}).status_code == 422
 
 
 def test_other_methods_are_refused_in_the_same_shape(store):
@@ -209,19 +209,19 @@ def test_a_fault_of_the_server_tells_nothing_of_its_inside(store, monkeypatch):
 
 
 def test_every_view_has_the_one_page_and_files_are_not_sent_twice(store):
-    asked = client(store)
-    page = asked.get("/")
+    http_client = client(store)
+    page = http_client.get("/")
     assert page.headers["content-type"].startswith("text/html")
     for address in ("/compare?key=a&key=b", "/runs/some-key", "/query/x/y", "/masked"):
-        assert asked.get(address).content == page.content
-    again = asked.get("/", headers={"if-none-match": page.headers["etag"]})
+        assert http_client.get(address).content == page.content
+    again = http_client.get("/", headers={"if-none-match": page.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     for name, kind in (("app.js", "text/javascript"), ("style.css", "text/css"), ("icon.svg", "image/svg+xml")):
-        file = asked.get(f"/static/{name}", headers={"accept-encoding": "gzip"})
+        file = http_client.get(f"/static/{name}", headers={"accept-encoding": "gzip"})
         assert file.headers["content-type"].startswith(kind)
         assert (file.headers.get("content-encoding") == "gzip") == (len(file.content) >= 500)
         assert file.headers["cache-control"] == "no-cache"
-        again = asked.get(f"/static/{name}", headers={"if-none-match": file.headers["etag"]})
+        again = http_client.get(f"/static/{name}", headers={"if-none-match": file.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
 
 
@@ -242,9 +242,9 @@ def fuzz(app, keys):
     """Send requests of every kind that the schema describes, most of them with one of the *keys*."""
     schemathesis = pytest.importorskip("schemathesis", reason="fuzzing needs the package schemathesis")
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", app)
-    seen = set()
-    for found in schema.get_all_operations():
-        operation = found.ok()
+    statuses = set()
+    for result in schema.get_all_operations():
+        operation = result.ok()
         settings = hypothesis.settings(
             max_examples=12, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
         )
@@ -253,7 +253,7 @@ def fuzz(app, keys):
         @hypothesis.seed(7)
         @hypothesis.given(case=operation.as_strategy(), known=hypothesis.strategies.sampled_from([*keys, None]))
         def send(case, known):
-            # A key that nobody stored ends most requests early, so most are sent with one that is there.
+            # An unknown key ends most requests early, so most requests are sent with a stored key.
             if known is not None and "key" in (case.query or {}):
                 case.query["key"] = [known]
             if known is not None and "key" in (case.path_parameters or {}):
@@ -261,13 +261,13 @@ def fuzz(app, keys):
             if case.query and "resamples" in case.query:
                 case.query["resamples"] = 100
             answer = case.call()
-            seen.add(answer.status_code)
+            statuses.add(answer.status_code)
             assert answer.status_code < 500, (case.formatted_path, case.query, answer.text)
             if answer.status_code >= 400:
                 assert set(answer.json()) == {"error", "where", "remedy"}
 
         send()
-    assert 200 in seen
+    assert 200 in statuses
 
 
 def test_no_secret_of_a_model_or_command_line_is_stored_or_answered(tmp_path):

@@ -1,4 +1,4 @@
-"""The meta-evaluation: cells, means, differences and warnings are what the parts of statistics give one by one."""
+"""Test the meta-evaluation: cells, means, differences and warnings equal those of the underlying statistics."""
 
 import math
 
@@ -16,7 +16,7 @@ NAMES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibex", "jay", 
 
 
 def scores(models=15, noise=(0.3, 3.0), tasks=3, seed=0):
-    """Evaluators that see a model's true quality through more and more noise."""
+    """Return scores of evaluators that measure a model's true quality with increasing noise."""
     rng = np.random.default_rng(seed)
     quality = rng.normal(size=models)
     values = {f"e{i}": quality + size * rng.normal(size=models) for i, size in enumerate(noise)}
@@ -73,12 +73,18 @@ def test_the_mean_is_over_the_tasks_and_its_interval_contains_it():
 def test_an_evaluator_that_sees_more_is_told_from_one_that_sees_less():
     values = scores()
     result = meta(table(values), **QUICK)
-    (each,) = result.differences
-    assert each.difference == pytest.approx(result.overall["e0"].mean - result.overall["e1"].mean)
-    assert each.adjusted < 0.05
-    assert each.williams["t1"] == pytest.approx(stats.compare_correlations(values["t1"], values["e0"], values["e1"]))
-    turned = each.seen_from("e1")
-    assert (turned.first, turned.difference, turned.interval.low) == ("e1", -each.difference, -each.interval.high)
+    (comparison,) = result.differences
+    assert comparison.difference == pytest.approx(result.overall["e0"].mean - result.overall["e1"].mean)
+    assert comparison.adjusted < 0.05
+    assert comparison.williams["t1"] == pytest.approx(
+        stats.compare_correlations(values["t1"], values["e0"], values["e1"])
+    )
+    swapped = comparison.seen_from("e1")
+    assert (swapped.first, swapped.difference, swapped.interval.low) == (
+        "e1",
+        -comparison.difference,
+        -comparison.interval.high,
+    )
     assert result.verdicts()[0].startswith("e0 follows the downstream scores best: mean Spearman 0.")
     assert "It is better than e1" in result.verdicts()[1]
 
@@ -86,9 +92,9 @@ def test_an_evaluator_that_sees_more_is_told_from_one_that_sees_less():
 def test_noise_is_told_to_predict_nothing():
     rng = np.random.default_rng(5)
     values = {"e0": rng.normal(size=12), "e1": rng.normal(size=12), "t0": rng.normal(size=12)}
-    said = " ".join(meta(table(values), **QUICK).verdicts())
-    assert "cannot show that it predicts anything" in said
-    assert "It cannot be told from" in said
+    verdicts = " ".join(meta(table(values), **QUICK).verdicts())
+    assert "cannot show that it predicts anything" in verdicts
+    assert "It cannot be told from" in verdicts
 
 
 def test_the_order_of_evaluators_changes_no_number():
@@ -121,18 +127,18 @@ def test_pairs_with_too_few_models_are_left_out_and_counted():
 
 def test_a_score_of_which_less_is_better_counts_with_the_opposite_sign():
     values = scores()
-    turned = {name: -column if name == "e0" else column for name, column in values.items()}
-    result = meta(table(turned), lower=["e0"], **QUICK)
+    negated = {name: -column if name == "e0" else column for name, column in values.items()}
+    result = meta(table(negated), lower=["e0"], **QUICK)
     assert result.cells["e0", "t0"].value == pytest.approx(meta(table(values), **QUICK).cells["e0", "t0"].value)
     assert result.lower == ("e0",)
 
 
 def test_families_are_warned_of_and_resampled_on_request():
-    values, kin = scores(), [str(m // 2) for m in range(15)]
-    result = meta(table(values, families=kin), **QUICK)
+    values, families = scores(), [str(m // 2) for m in range(15)]
+    result = meta(table(values, families=families), **QUICK)
     assert "15 models are of 8 families" in result.warnings[0]
     assert "--cluster" in result.warnings[0]
-    clustered = meta(table(values, families=kin), cluster=True, **QUICK)
+    clustered = meta(table(values, families=families), cluster=True, **QUICK)
     assert clustered.cells["e0", "t0"].value == result.cells["e0", "t0"].value
     assert clustered.cells["e1", "t0"].interval != result.cells["e1", "t0"].interval
     assert meta(table(values), **QUICK).warnings == ()
@@ -141,13 +147,13 @@ def test_families_are_warned_of_and_resampled_on_request():
 def test_copies_of_models_do_not_narrow_the_interval_of_families():
     values = scores(models=7, noise=(1.0, 1.0))
     doubled = {name: np.tile(column, 2) for name, column in values.items()}
-    once = meta(table(values), bootstrap=Bootstrap(3000, method="percentile")).overall["e0"].interval
+    single = meta(table(values), bootstrap=Bootstrap(3000, method="percentile")).overall["e0"].interval
     by_model = meta(table(doubled), bootstrap=Bootstrap(3000, method="percentile")).overall["e0"].interval
-    kin = [str(m % 7) for m in range(14)]
-    by_family = meta(table(doubled, families=kin), cluster=True, bootstrap=Bootstrap(3000, method="percentile"))
+    families = [str(m % 7) for m in range(14)]
+    by_family = meta(table(doubled, families=families), cluster=True, bootstrap=Bootstrap(3000, method="percentile"))
     family = by_family.overall["e0"].interval
-    assert by_model.high - by_model.low < 0.9 * (once.high - once.low)
-    assert family.high - family.low == pytest.approx(once.high - once.low, rel=0.1)
+    assert by_model.high - by_model.low < 0.9 * (single.high - single.low)
+    assert family.high - family.low == pytest.approx(single.high - single.low, rel=0.1)
 
 
 def test_fewer_than_ten_models_are_warned_of():
@@ -213,10 +219,10 @@ def test_the_fourteen_released_logs_neither_confirm_nor_refute_the_paper(shared_
     assert (len(result.models), overall.tasks) == (14, 8)
     assert overall.mean == pytest.approx(0.08, abs=0.005)
     assert (overall.interval.high - overall.interval.low) / 2 == pytest.approx(0.5, abs=0.05)
-    # Nor can these 14 show that any other evaluator predicts anything, or that one is better than another.
+    # With 14 models, no other evaluator has a significant correlation, and no difference is significant.
     assert overall.interval.low < 0 < overall.interval.high < 0.73
-    assert all(each.interval.low < 0 for each in result.overall.values())
-    assert not any(each.adjusted < 0.05 for each in result.differences)
+    assert all(estimate.interval.low < 0 for estimate in result.overall.values())
+    assert not any(estimate.adjusted < 0.05 for estimate in result.differences)
     assert not any(cell.adjusted < 0.05 for cell in result.cells.values())
 
 

@@ -1,4 +1,4 @@
-"""Tables of scores: every format reads alike, what is chosen is what was meant, and faults name their line."""
+"""Test reading tables of scores: all formats give the same table, filters select rows, and errors name the line."""
 
 import json
 import math

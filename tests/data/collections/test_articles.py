@@ -1,4 +1,4 @@
-"""Articles with labels: every layout says the same, labels are resolved or counted, faults have their place."""
+"""Articles with labels: all layouts read alike, labels are resolved or counted, and errors name their place."""
 
 import gzip
 import json
@@ -47,8 +47,8 @@ def labelled(tmp_path, labels, **more):
     return read(jsonl(tmp_path / "x.jsonl", [*records, *more.get("others", [])]))
 
 
-def rows(made):
-    gold, bounds = made.gold, made.gold.starts.tolist()
+def rows(collection):
+    gold, bounds = collection.gold, collection.gold.starts.tolist()
     return {
         query: dict(zip(gold.items[start:end], gold.values[start:end].tolist(), strict=True))
         for query, start, end in zip(gold.queries, bounds[:-1], bounds[1:], strict=True)
@@ -56,11 +56,17 @@ def rows(made):
 
 
 def test_all_articles_are_items_and_queries_and_the_labels_are_gold(tmp_path):
-    made = read_collection(jsonl(tmp_path / "wines.jsonl", ARTICLES))
-    assert (made.name, made.format, made.split, made.related, made.remarks) == ("wines", "articles", "test", True, [])
-    assert made.items.ids == ["a", "b", "c"]
-    assert next(iter(made.items)) == Document("a", "Wine", (("", "Grapes."), ("History", "Old.")))
-    assert rows(made) == {"a": {"b": 1}, "c": {"a": 1, "b": 1}}
+    collection = read_collection(jsonl(tmp_path / "wines.jsonl", ARTICLES))
+    assert (collection.name, collection.format, collection.split, collection.related, collection.remarks) == (
+        "wines",
+        "articles",
+        "test",
+        True,
+        [],
+    )
+    assert collection.items.ids == ["a", "b", "c"]
+    assert next(iter(collection.items)) == Document("a", "Wine", (("", "Grapes."), ("History", "Old.")))
+    assert rows(collection) == {"a": {"b": 1}, "c": {"a": 1, "b": 1}}
 
 
 def test_every_layout_says_the_same(tmp_path):
@@ -72,15 +78,19 @@ def test_every_layout_says_the_same(tmp_path):
     parquet(tmp_path / "shards" / "data" / "test-00000-of-00002.parquet", ARTICLES[:2])
     parquet(tmp_path / "shards" / "data" / "test-00001-of-00002.parquet", ARTICLES[2:])
     for name in ("list.json", "folder", "called", "x.parquet", "shards"):
-        made = read_collection(tmp_path / name)
-        assert (made.format, made.checksum) == ("articles", expected), name
+        collection = read_collection(tmp_path / name)
+        assert (collection.format, collection.checksum) == ("articles", expected), name
 
 
 def test_a_folder_has_one_file_per_split(tmp_path):
     jsonl(tmp_path / "train.jsonl", TRAIN)
     jsonl(tmp_path / "validation.jsonl", ARTICLES)
-    made = read_collection(tmp_path)
-    assert (made.split, made.splits, made.items.ids) == ("validation", ("validation", "train"), ["a", "b", "c"])
+    collection = read_collection(tmp_path)
+    assert (collection.split, collection.splits, collection.items.ids) == (
+        "validation",
+        ("validation", "train"),
+        ["a", "b", "c"],
+    )
     assert read(tmp_path, "dev").split == "validation"
     assert read(tmp_path, "train").items.ids == ["t"]
     with pytest.raises(InputError, match=r"there is no split 'test'; choose 'validation' or 'train'"):
@@ -90,12 +100,14 @@ def test_a_folder_has_one_file_per_split(tmp_path):
 def test_a_data_set_saved_to_disk_says_the_same(tmp_path):
     datasets = pytest.importorskip("datasets")
     expected = read(jsonl(tmp_path / "x.jsonl", ARTICLES)).checksum
-    one = datasets.Dataset.from_list(ARTICLES)
-    one.save_to_disk(tmp_path / "one")
-    datasets.DatasetDict({"train": datasets.Dataset.from_list(TRAIN * 2), "test": one}).save_to_disk(tmp_path / "two")
+    dataset = datasets.Dataset.from_list(ARTICLES)
+    dataset.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict({"train": datasets.Dataset.from_list(TRAIN * 2), "test": dataset}).save_to_disk(
+        tmp_path / "two"
+    )
     assert read_collection(tmp_path / "one").checksum == expected
-    made = read_collection(tmp_path / "two")
-    assert (made.split, made.splits, made.checksum) == ("test", ("test", "train"), expected)
+    collection = read_collection(tmp_path / "two")
+    assert (collection.split, collection.splits, collection.checksum) == ("test", ("test", "train"), expected)
     with pytest.raises(InputError, match=r"two \(train\): row 2: the id 't' is given twice"):
         read(tmp_path / "two", "train")
     (tmp_path / "one" / "state.json").write_text("{")
@@ -111,33 +123,33 @@ def test_a_saved_data_set_without_the_package_says_what_to_install(tmp_path, mon
 
 
 def test_a_label_that_points_nowhere_stays_in_the_gold_and_is_counted(tmp_path):
-    made = labelled(tmp_path, [{"id": "b"}, {"id": "nowhere", "text": "Wine"}, "nothing"])
-    assert rows(made) == {"a": {"b": 1, "nowhere": 1, "nothing": 1}}
-    assert made.remarks == ["2 labels pointing to no article of the split, kept in the gold"]
+    collection = labelled(tmp_path, [{"id": "b"}, {"id": "nowhere", "text": "Wine"}, "nothing"])
+    assert rows(collection) == {"a": {"b": 1, "nowhere": 1, "nothing": 1}}
+    assert collection.remarks == ["2 labels pointing to no article of the split, kept in the gold"]
 
 
 def test_an_article_that_names_itself_is_kept_and_counted(tmp_path):
-    made = labelled(tmp_path, ["a", "b"])
-    assert rows(made) == {"a": {"a": 1, "b": 1}}
-    assert made.remarks == ["1 article naming itself among its labels, kept in the gold"]
+    collection = labelled(tmp_path, ["a", "b"])
+    assert rows(collection) == {"a": {"a": 1, "b": 1}}
+    assert collection.remarks == ["1 article naming itself among its labels, kept in the gold"]
 
 
 def test_labels_given_again_are_merged_and_counted(tmp_path):
-    made = labelled(tmp_path, [{"id": "b", "grade": 1}, {"id": "b", "score": 3}, "b", {"text": "Must"}])
-    assert rows(made) == {"a": {"b": 3}}
-    assert "3 labels given again merged, of the highest grade" in made.remarks
+    collection = labelled(tmp_path, [{"id": "b", "grade": 1}, {"id": "b", "score": 3}, "b", {"text": "Must"}])
+    assert rows(collection) == {"a": {"b": 3}}
+    assert "3 labels given again merged, of the highest grade" in collection.remarks
 
 
 def test_a_label_without_an_id_is_found_by_title_in_any_spelling(tmp_path):
-    made = labelled(tmp_path, [{"text": "Ratchet & Clank"}, {"id": None, "title": "must"}, "Wine"])
-    assert rows(made) == {"a": {"c": 1, "b": 1, "a": 1}}
-    assert "3 labels without an id found by title, 2 of them in another spelling" in made.remarks
+    collection = labelled(tmp_path, [{"text": "Ratchet & Clank"}, {"id": None, "title": "must"}, "Wine"])
+    assert rows(collection) == {"a": {"c": 1, "b": 1, "a": 1}}
+    assert "3 labels without an id found by title, 2 of them in another spelling" in collection.remarks
 
 
 def test_an_id_wins_over_a_title(tmp_path):
     other = {"id": "Must", "title": "Another", "text": "x"}
-    made = labelled(tmp_path, ["Must"], others=[other])
-    assert rows(made) == {"a": {"Must": 1}}
+    collection = labelled(tmp_path, ["Must"], others=[other])
+    assert rows(collection) == {"a": {"Must": 1}}
 
 
 def test_a_title_of_two_articles_is_refused(tmp_path):
@@ -146,13 +158,13 @@ def test_a_title_of_two_articles_is_refused(tmp_path):
 
 
 def test_labels_as_one_list_per_field_are_read(tmp_path):
-    made = labelled(tmp_path, {"id": ["b", "c"], "text": ["Must", "x"], "grade": [2, 1]})
-    assert rows(made) == {"a": {"b": 2, "c": 1}}
+    collection = labelled(tmp_path, {"id": ["b", "c"], "text": ["Must", "x"], "grade": [2, 1]})
+    assert rows(collection) == {"a": {"b": 2, "c": 1}}
 
 
 def test_plain_texts_and_numbers_as_ids_are_read(tmp_path):
-    made = read(jsonl(tmp_path / "x.jsonl", [{"id": 1, "text": "one", "labels": [2]}, {"id": 2, "text": "two"}]))
-    assert (made.items.ids, rows(made)) == (["1", "2"], {"1": {"2": 1}})
+    collection = read(jsonl(tmp_path / "x.jsonl", [{"id": 1, "text": "one", "labels": [2]}, {"id": 2, "text": "two"}]))
+    assert (collection.items.ids, rows(collection)) == (["1", "2"], {"1": {"2": 1}})
 
 
 def test_a_corrupt_parquet_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""BEIR folders: splits, compression, streaming, and what is missing or wrong in them."""
+"""BEIR folders: splits, compression, streaming, and missing or wrong parts."""
 
 import bz2
 import gzip
@@ -18,7 +18,7 @@ PACK = {
     "": bytes,
     ".gz": gzip.compress,
     ".zst": zstandard.compress,
-    # The largest dictionaries of xz are themselves larger than the files here.
+    # The largest dictionaries of xz are larger than the files of these tests.
     ".xz": lambda data: lzma.compress(data, preset=0),
     ".bz2": bz2.compress,
 }
@@ -45,27 +45,33 @@ def folder(path, corpus=None, suffix="", splits=("test",)):
 
 
 def test_a_folder_is_read_with_all_its_queries_and_sections(tmp_path):
-    made = read_collection(folder(tmp_path / "set"))
-    assert (made.name, made.format, made.split, made.splits, made.related) == ("set", "beir", "test", ("test",), False)
-    assert list(made.items) == [
+    collection = read_collection(folder(tmp_path / "set"))
+    assert (collection.name, collection.format, collection.split, collection.splits, collection.related) == (
+        "set",
+        "beir",
+        "test",
+        ("test",),
+        False,
+    )
+    assert list(collection.items) == [
         Document("d1", "Wine", (("", "Grapes – and sun."),)),
         Document("d2", "", (("", "A game."),)),
         Document("d3", "Both", (("", "Lead."), ("History", "Old."))),
     ]
-    assert made.queries.ids == ["q1", "q2"]
-    assert (made.gold.queries, made.gold.items, made.gold.values.tolist()) == (["q1"], ["d1"], [1.0])
+    assert collection.queries.ids == ["q1", "q2"]
+    assert (collection.gold.queries, collection.gold.items, collection.gold.values.tolist()) == (["q1"], ["d1"], [1.0])
 
 
 @pytest.mark.parametrize("suffix", PACK)
 def test_streaming_equals_reading_into_memory_in_every_compression(tmp_path, monkeypatch, suffix):
     path = folder(tmp_path / "set", suffix=suffix)
-    held = read(path)
+    in_memory = read(path)
     monkeypatch.setattr(records, "STREAM_FROM", 10)
     streamed = read(path)
-    assert (held.items.streamed, streamed.items.streamed) == (False, True)
-    assert list(streamed.items) == list(held.items)
-    assert streamed.items.ids == held.items.ids
-    assert streamed.checksum == held.checksum
+    assert (in_memory.items.streamed, streamed.items.streamed) == (False, True)
+    assert list(streamed.items) == list(in_memory.items)
+    assert streamed.items.ids == in_memory.items.ids
+    assert streamed.checksum == in_memory.checksum
 
 
 @pytest.mark.slow
@@ -76,9 +82,9 @@ def test_a_streamed_corpus_is_never_held(tmp_path, monkeypatch, suffix):
     size = len(corpus)
     del corpus
     monkeypatch.setattr(records, "STREAM_FROM", 10)
-    made = read(path)
+    collection = read(path)
     tracemalloc.start()
-    assert sum(1 for _ in made.items) == 4000
+    assert sum(1 for _ in collection.items) == 4000
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < size / 2
@@ -121,8 +127,8 @@ def test_without_a_test_split_the_only_one_is_read(tmp_path):
 def test_qrels_may_lie_beside_the_corpus(tmp_path, name, content):
     path = folder(tmp_path / "set", splits=())
     (path / name).write_text(content)
-    made = read(path)
-    assert (made.split, made.gold.items, made.gold.values.tolist()) == ("test", ["d2"], [2.0])
+    collection = read(path)
+    assert (collection.split, collection.gold.items, collection.gold.values.tolist()) == ("test", ["d2"], [2.0])
 
 
 @pytest.mark.parametrize(
@@ -180,16 +186,16 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path, monkeypatch, name, stream
 def test_a_corpus_that_changes_while_it_is_used_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "STREAM_FROM", 10)
     path = folder(tmp_path / "set")
-    made = read(path)
-    assert len(made.items) == 3
+    collection = read(path)
+    assert len(collection.items) == 3
     (path / "corpus.jsonl").write_bytes(jsonl(CORPUS[:2]))
     with pytest.raises(InputError, match="the file was changed since it was first read"):
-        list(made.items)
+        list(collection.items)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path):
-    made = read(folder(tmp_path / "set", b"\xef\xbb\xbf" + jsonl(CORPUS)))
-    assert made.items.ids == ["d1", "d2", "d3"]
+    collection = read(folder(tmp_path / "set", b"\xef\xbb\xbf" + jsonl(CORPUS)))
+    assert collection.items.ids == ["d1", "d2", "d3"]
 
 
 def test_a_list_of_records_spread_over_lines_is_read_too(tmp_path):
@@ -220,16 +226,16 @@ def test_corpus_queries_and_qrels_may_be_other_tables_side_by_side(tmp_path, suf
             frame.to_json(file, orient="records")
         else:
             frame.to_csv(file, index=False, sep="\t" if suffix == ".tsv" else ",")
-    made = read_collection(tmp_path / "set")
-    assert made.format == "beir"
-    assert made.checksum == read_collection(tmp_path / "plain").checksum
+    collection = read_collection(tmp_path / "set")
+    assert collection.format == "beir"
+    assert collection.checksum == read_collection(tmp_path / "plain").checksum
 
 
 def test_of_two_files_of_the_corpus_the_one_that_is_read_is_said(tmp_path):
     path = folder(tmp_path / "set")
     (path / "corpus.csv").write_text("id,text\nx,y\n")
-    made = read_collection(path)
-    assert (len(made.items), made.remarks) == (3, ["the file corpus.jsonl was read, not corpus.csv"])
+    collection = read_collection(path)
+    assert (len(collection.items), collection.remarks) == (3, ["the file corpus.jsonl was read, not corpus.csv"])
 
 
 def test_a_table_without_a_text_is_refused_with_its_line(tmp_path):

@@ -1,4 +1,4 @@
-"""Class labels: items of the same class are relevant to each other, and no reading of a table is guessed silently."""
+"""Class labels: items of the same class are relevant to each other, and ambiguous tables are refused."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Documents and collections: streamed or held they are the same, and a checksum sees everything that matters."""
+"""Documents and collections: streamed documents equal those in memory, and checksums change with the content."""
 
 import hashlib
 
@@ -21,18 +21,18 @@ def collection(items, queries=None, gold=(("q", "d", 1.0),)):
     table = Columns(
         [q for q, _, _ in gold], np.arange(len(gold) + 1), [i for _, i, _ in gold], np.array([g for *_, g in gold]), "x"
     )
-    held = Documents(items, "items")
-    return Collection("c", held, held if queries is None else Documents(queries, "queries"), table)
+    corpus = Documents(items, "items")
+    return Collection("c", corpus, corpus if queries is None else Documents(queries, "queries"), table)
 
 
 @given(documents)
 def test_streamed_documents_equal_those_held(rows):
-    held, streamed = Documents(rows, "a"), Documents(lambda: iter(rows), "b")
-    assert list(held) == list(streamed) == list(streamed)
-    assert held.ids == streamed.ids
-    assert len(held) == len(streamed)
-    assert held.checksum == streamed.checksum
-    assert (held.streamed, streamed.streamed) == (False, True)
+    in_memory, streamed = Documents(rows, "a"), Documents(lambda: iter(rows), "b")
+    assert list(in_memory) == list(streamed) == list(streamed)
+    assert in_memory.ids == streamed.ids
+    assert len(in_memory) == len(streamed)
+    assert in_memory.checksum == streamed.checksum
+    assert (in_memory.streamed, streamed.streamed) == (False, True)
 
 
 @given(documents, documents)
@@ -71,16 +71,16 @@ def test_a_document_is_empty_if_nothing_can_be_read():
 def test_the_checksum_of_a_collection_sees_items_queries_gold_and_whether_it_is_related():
     items = [Document.plain("d", "one")]
     base = collection(items, [Document.plain("q", "ask")])
-    others = [
+    variants = [
         collection([Document.plain("d", "two")], [Document.plain("q", "ask")]),
         collection(items, [Document.plain("q", "other")]),
         collection(items, [Document.plain("q", "ask")], (("q", "d", 2.0),)),
         collection(items, [Document.plain("q", "ask")], (("q", "e", 1.0),)),
         collection(items),
     ]
-    assert len({made.checksum for made in [base, *others]}) == 6
+    assert len({variant.checksum for variant in [base, *variants]}) == 6
     assert collection(list(items), [Document.plain("q", "ask")]).checksum == base.checksum
-    assert [made.related for made in [base, others[-1]]] == [False, True]
+    assert [variant.related for variant in [base, variants[-1]]] == [False, True]
     assert repr(base) == "Collection(c/test: 1 items, 1 queries, 1 judged)"
 
 

@@ -1,4 +1,4 @@
-"""Files of prose: sections and titles of each kind of file, the lines at which sections start, and damaged files."""
+"""Document files: sections and titles of each file type, line numbers of sections, and damaged files."""
 
 import io
 import sys
@@ -141,26 +141,26 @@ def test_a_word_document_with_entities_is_refused(tmp_path):
 
 def pdf_file(*pages):
     """Return a PDF of one line of text on each page."""
-    kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
+    kids = " ".join(f"{4 + 2 * page} 0 R" for page in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
-    for at, text in enumerate(pages):
-        drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+    for page, text in enumerate(pages):
+        operators = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> "
-            f"/Contents {5 + 2 * at} 0 R >>"
+            f"/Contents {5 + 2 * page} 0 R >>"
         )
-        objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
-    content, places = "%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
-        places.append(len(content))
-        content += f"{number} 0 obj\n{each}\nendobj\n"
+        objects.append(f"<< /Length {len(operators)} >>\nstream\n{operators}\nendstream")
+    content, offsets = "%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(content))
+        content += f"{number} 0 obj\n{body}\nendobj\n"
     start = len(content)
     content += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n"
-    content += "".join(f"{place:010d} 00000 n \n" for place in places)
+    content += "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
     content += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
     return content.encode()
 

@@ -1,4 +1,4 @@
-"""EvalRank folders: pairs first and then the background, each text once, and what is not a pair is refused."""
+"""EvalRank folders: ids and order of the items, repeated texts and pairs, and lines that are no pair."""
 
 import pytest
 from hypothesis import given
@@ -19,8 +19,8 @@ def folder(path, **files):
     return path
 
 
-def rows(made):
-    gold, bounds = made.gold, made.gold.starts.tolist()
+def rows(collection):
+    gold, bounds = collection.gold, collection.gold.starts.tolist()
     return [
         (query, item)
         for query, start, end in zip(gold.queries, bounds[:-1], bounds[1:], strict=True)
@@ -35,31 +35,43 @@ def test_words_are_their_own_ids_and_stand_in_the_order_pairs_basic_wiki(tmp_pat
         wiki_vocab_txt="the\ndog\n",
         basic_vocab_txt="dog\ncat\npet\n",
     )
-    made = read_collection(path)
-    assert (made.format, made.related, made.items.ids) == ("evalrank", True, ["cat", "pet", "dog", "the"])
-    assert rows(made) == [("cat", "pet"), ("pet", "cat")]
-    assert made.remarks == []
+    collection = read_collection(path)
+    assert (collection.format, collection.related, collection.items.ids) == (
+        "evalrank",
+        True,
+        ["cat", "pet", "dog", "the"],
+    )
+    assert rows(collection) == [("cat", "pet"), ("pet", "cat")]
+    assert collection.remarks == []
 
 
 def test_sentences_are_numbered_and_the_same_text_is_one_item(tmp_path):
     path = folder(tmp_path / "s", pairs_tsv="a b\tc d\na b\te\n", background_txt="e\na b\nf g\nf g\n")
-    made = read_collection(path)
-    assert [(d.id, d.text) for d in made.items] == [("s1", "a b"), ("s2", "c d"), ("s3", "e"), ("s4", "f g")]
-    assert rows(made) == [("s1", "s2"), ("s1", "s3")]
-    assert made.remarks == ["1 text of pairs not in the background, added to it"]
+    collection = read_collection(path)
+    assert [(document.id, document.text) for document in collection.items] == [
+        ("s1", "a b"),
+        ("s2", "c d"),
+        ("s3", "e"),
+        ("s4", "f g"),
+    ]
+    assert rows(collection) == [("s1", "s2"), ("s1", "s3")]
+    assert collection.remarks == ["1 text of pairs not in the background, added to it"]
 
 
 @given(st.lists(st.tuples(words, words), min_size=1), st.lists(words))
 def test_every_pair_is_there_once_and_every_text_too(pairs, background):
-    made = collection_of([PositivePair(*pair) for pair in pairs], background, "x", "x", [])
-    assert sorted(rows(made)) == sorted(set(pairs))
-    assert made.items.ids == list(dict.fromkeys([text for pair in pairs for text in pair] + background))
+    collection = collection_of([PositivePair(*pair) for pair in pairs], background, "x", "x", [])
+    assert sorted(rows(collection)) == sorted(set(pairs))
+    assert collection.items.ids == list(dict.fromkeys([text for pair in pairs for text in pair] + background))
 
 
 def test_pairs_given_again_and_pairs_of_a_text_with_itself_are_counted(tmp_path):
-    made = read_collection(folder(tmp_path / "s", pairs_tsv="a\tb\na\tb\nc\tc\n", background_txt="a\nb\nc\n"))
-    assert rows(made) == [("a", "b"), ("c", "c")]
-    assert made.remarks == ["1 pair given again left out", "1 pair of a text with itself, which ranks first by cosine"]
+    collection = read_collection(folder(tmp_path / "s", pairs_tsv="a\tb\na\tb\nc\tc\n", background_txt="a\nb\nc\n"))
+    assert rows(collection) == [("a", "b"), ("c", "c")]
+    assert collection.remarks == [
+        "1 pair given again left out",
+        "1 pair of a text with itself, which ranks first by cosine",
+    ]
 
 
 def test_line_ends_marks_and_latin_1_are_mended_and_told(tmp_path):
@@ -68,9 +80,9 @@ def test_line_ends_marks_and_latin_1_are_mended_and_told(tmp_path):
         pairs_tsv=b"\xef\xbb\xbfquery\titem\r\na\tb\r\n",
         background_txt="a\nb\ncaf\xe9\n".encode("latin-1"),
     )
-    made = read_collection(path)
-    assert made.items.ids == ["a", "b", "café"]
-    assert len(made.remarks) == 3
+    collection = read_collection(path)
+    assert collection.items.ids == ["a", "b", "café"]
+    assert len(collection.remarks) == 3
 
 
 @pytest.mark.parametrize(

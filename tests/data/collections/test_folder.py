@@ -1,4 +1,4 @@
-"""A folder of documents with a table of questions: what is read, what is left out and said, and what is refused."""
+"""Folders of documents with a table of questions: items, remarks on skipped files, and errors."""
 
 import os
 import sys

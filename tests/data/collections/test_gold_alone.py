@@ -1,4 +1,4 @@
-"""Gold alone as a collection: recognised in every format, never confused with texts."""
+"""Gold without texts is recognised as a collection in every format, and never confused with texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Data sets in the layouts of the hub: local copies, read with and without the datasets package, and no network."""
+"""Layouts of Hugging Face data sets: local copies are read with and without the datasets package, offline."""
 
 import json
 import os
@@ -150,9 +150,9 @@ def test_without_the_network_it_is_said_that_a_local_path_will_do(tmp_path):
     code += "try: read_collection('hf:someone/no-such-set')\nexcept Exception as e: print(type(e).__name__, e)"
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    assert done.stdout.startswith("InputError hf:someone/no-such-set: the data set cannot be loaded")
-    assert "every loader takes a local path too" in done.stdout
+    process = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    assert process.stdout.startswith("InputError hf:someone/no-such-set: the data set cannot be loaded")
+    assert "every loader takes a local path too" in process.stdout
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):

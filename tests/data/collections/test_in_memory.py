@@ -1,4 +1,4 @@
-"""Data in memory: every form says the same, results are keyed by what it holds, and other shapes are refused."""
+"""Data in memory: all forms read alike, results are keyed by content, and other shapes are refused."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ from goldrank.runs.run import run
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_task
 
-# As a user writes them: an article that lists nothing has no labels at all.
+# Articles as users write them: an article without similar ones has no field for labels.
 ARTICLES = [
     {"id": "yquem", "title": "Yquem", "text": "A sweet white wine.", "labels": ["barsac"]},
     {"id": "barsac", "title": "Barsac", "text": "A sweet white wine of the left bank."},
     {"id": "barolo", "title": "Barolo", "text": "A dry red wine.", "labels": [{"id": "chianti", "grade": 2}]},
     {"id": "chianti", "title": "Chianti", "text": "A dry red wine of Tuscany."},
 ]
-# As tables hold them: every row has every column.
+# Articles as tables store them: every row has every column.
 WHOLE = [
     {**row, "labels": [label["id"] if isinstance(label, dict) else label for label in row.get("labels", [])]}
     for row in ARTICLES
@@ -46,7 +46,7 @@ def test_a_list_of_records_is_evaluated_and_rows_without_labels_are_items():
 def frames(library):
     if library == "pandas":
         pandas = pytest.importorskip("pandas")
-        # From Parquet the cells of lists are arrays.
+        # Lists read from Parquet are arrays.
         return [pandas.DataFrame(WHOLE), pandas.DataFrame([{**r, "labels": np.array(r["labels"])} for r in WHOLE])]
     if library == "polars":
         return [pytest.importorskip("polars").DataFrame(WHOLE)]
@@ -90,7 +90,7 @@ def test_a_dataset_dict_has_splits_of_which_test_is_evaluated():
 
 def test_the_thesis_form_of_ids_and_records_called_label_is_read_with_a_remark():
     datasets = pytest.importorskip("datasets")
-    # transformer_document_embedding: the articles that are similar, whole, in a column label; train has none.
+    # transformer_document_embedding stores whole similar articles in the column label; train has none.
     texts = [{"id": number, "text": row["title"] + " " + row["text"]} for number, row in enumerate(ARTICLES)]
     labels = [[texts[1]], [], [texts[3]], []]
     train = datasets.Dataset.from_list(texts)
@@ -122,7 +122,7 @@ def test_the_thesis_form_of_articles_and_sims_is_joined():
     "data",
     [
         {"corpus": CORPUS, "queries": QUERIES, "qrels": QRELS},
-        (CORPUS, QUERIES, QRELS),  # what BEIR's GenericDataLoader returns
+        (CORPUS, QUERIES, QRELS),  # as BEIR's GenericDataLoader returns them
         {
             "corpus": [{"_id": text_id, **text} for text_id, text in CORPUS.items()],
             "queries": [{"_id": "q1", "text": QUERIES["q1"]}],
@@ -148,12 +148,12 @@ def test_a_dataset_dict_of_corpus_queries_and_qrels_is_a_retrieval_task():
         "default": [{"query-id": "q1", "corpus-id": "d1", "score": 2}],
     }
     flat = datasets.DatasetDict({name: datasets.Dataset.from_list(rows) for name, rows in parts.items()})
-    # mteb: each part by split.
+    # mteb stores a dictionary of splits for each part.
     by_split = {name: datasets.DatasetDict({"test": rows}) for name, rows in flat.items()}
     expected = gr.evaluate("bm25", (CORPUS, QUERIES, QRELS)).inputs
     assert gr.evaluate("bm25", flat).inputs == expected
     assert gr.evaluate("bm25", by_split).inputs == expected
-    # A corpus of millions is not held in memory.
+    # A corpus can have millions of rows, so it is not kept in memory.
     assert collection_from(flat).items.streamed
     doubled = datasets.DatasetDict({**flat, "corpus": datasets.concatenate_datasets([flat["corpus"]] * 2)})
     with pytest.raises(InputError, match=r"the DatasetDict\['corpus'\]: the id 'd1' is given twice; make ids unique"):
@@ -169,7 +169,7 @@ def test_ids_may_be_integers():
 def test_labelled_records_are_gold_for_scoring(tmp_path):
     run = {"yquem": {"barolo": 2.0, "barsac": 1.0}, "barolo": {"chianti": 1.0}}
     assert gr.score(ARTICLES, run, "mrr")["mrr"].mean == 0.75
-    # No texts are needed for that.
+    # Scoring needs no texts.
     assert gr.score([{"id": row["id"], "labels": row["labels"]} for row in WHOLE], run, "mrr")["mrr"].mean == 0.75
     data = pytest.importorskip("datasets").Dataset.from_list(WHOLE)
     assert gr.score(data, run, "mrr")["mrr"].mean == 0.75

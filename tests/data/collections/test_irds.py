@@ -1,4 +1,4 @@
-"""Names of ir_datasets, read through the package itself from data sets made of local files."""
+"""Names of ir_datasets are read through the package itself, from data sets made of local files."""
 
 import sys
 
@@ -24,17 +24,17 @@ def names(tmp_path_factory):
     (folder / "twice.qrels").write_text("q1 0 d1 0\nq1 1 d1 3\n")
     (folder / "broken.qrels").write_text("q1 0 d1\n")
     docs, queries = str(folder / "docs.tsv"), str(folder / "queries.tsv")
-    made = {
+    datasets = {
         "goldrank-base": ir_datasets.create_dataset(docs_tsv=docs),
         "goldrank-docs": ir_datasets.create_dataset(docs_tsv=docs),
         "goldrank-gone/test": ir_datasets.create_dataset(str(folder / "none.tsv"), queries, str(folder / "test.qrels")),
     }
     for split in ("test", "train", "twice", "broken"):
-        made[f"goldrank-base/{split}"] = ir_datasets.create_dataset(docs, queries, str(folder / f"{split}.qrels"))
-    for name, dataset in made.items():
+        datasets[f"goldrank-base/{split}"] = ir_datasets.create_dataset(docs, queries, str(folder / f"{split}.qrels"))
+    for name, dataset in datasets.items():
         ir_datasets.registry.register(name, dataset)
     yield
-    for name in made:
+    for name in datasets:
         del ir_datasets.registry._registered[name]
 
 

@@ -1,4 +1,4 @@
-"""Pairs of texts: ids are stable, names of columns many, and what cannot be told is refused."""
+"""Pairs of texts: ids are stable, columns have many names, and ambiguous tables are refused."""
 
 import csv
 import gzip
@@ -24,8 +24,8 @@ def write(path, content):
     return path
 
 
-def rows(made):
-    gold, bounds = made.gold, made.gold.starts.tolist()
+def rows(collection):
+    gold, bounds = collection.gold, collection.gold.starts.tolist()
     return [
         (query, gold.items[row], gold.values[row])
         for query, start, end in zip(gold.queries, bounds[:-1], bounds[1:], strict=True)
@@ -38,20 +38,20 @@ def texts(documents):
 
 
 def test_distinct_texts_are_numbered_in_the_order_in_which_they_come(tmp_path):
-    made = read_collection(write(tmp_path / "faq.csv", TABLE))
-    assert (made.name, made.format, made.related, made.remarks) == ("faq", "pairs", False, [])
-    assert texts(made.queries) == {"q1": "what is wine", "q2": "who plays"}
-    assert texts(made.items) == {"d1": "grapes", "d2": "must, juice"}
-    assert rows(made) == [("q1", "d1", 2), ("q1", "d2", 1), ("q2", "d1", 0)]
+    collection = read_collection(write(tmp_path / "faq.csv", TABLE))
+    assert (collection.name, collection.format, collection.related, collection.remarks) == ("faq", "pairs", False, [])
+    assert texts(collection.queries) == {"q1": "what is wine", "q2": "who plays"}
+    assert texts(collection.items) == {"d1": "grapes", "d2": "must, juice"}
+    assert rows(collection) == [("q1", "d1", 2), ("q1", "d2", 1), ("q2", "d1", 0)]
 
 
 @given(st.lists(st.tuples(words, words), min_size=1, unique=True))
 def test_every_pair_comes_back_with_its_texts(tmp_path_factory, pairs):
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([("query", "item"), *pairs])
-    made = read(write(tmp_path_factory.mktemp("pairs") / "x.csv", out.getvalue()))
-    queries, items = texts(made.queries), texts(made.items)
-    assert sorted((queries[query], items[item]) for query, item, _ in rows(made)) == sorted(pairs)
+    collection = read(write(tmp_path_factory.mktemp("pairs") / "x.csv", out.getvalue()))
+    queries, items = texts(collection.queries), texts(collection.items)
+    assert sorted((queries[query], items[item]) for query, item, _ in rows(collection)) == sorted(pairs)
     assert (len(queries), len(items)) == (len({q for q, _ in pairs}), len({i for _, i in pairs}))
 
 
@@ -61,8 +61,8 @@ def test_every_pair_comes_back_with_its_texts(tmp_path_factory, pairs):
 )
 def test_columns_go_by_many_names_packed_or_not(tmp_path, header):
     path = write(tmp_path / "x.tsv.gz", gzip.compress(f"{header}\na\tb\t0.5\n".encode()))
-    made = read_collection(path)
-    assert rows(made) == [("q1", "d1", 0.5)]
+    collection = read_collection(path)
+    assert rows(collection) == [("q1", "d1", 0.5)]
 
 
 def test_without_a_grade_it_is_one(tmp_path):
@@ -70,25 +70,25 @@ def test_without_a_grade_it_is_one(tmp_path):
 
 
 def test_given_ids_are_kept(tmp_path):
-    made = read(write(tmp_path / "x.csv", "query_id,query,item_id,item,grade\n7,a,x,b,1\n8,a,y,b,2\n"))
-    assert (texts(made.queries), texts(made.items)) == ({"7": "a", "8": "a"}, {"x": "b", "y": "b"})
-    assert rows(made) == [("7", "x", 1), ("8", "y", 2)]
+    collection = read(write(tmp_path / "x.csv", "query_id,query,item_id,item,grade\n7,a,x,b,1\n8,a,y,b,2\n"))
+    assert (texts(collection.queries), texts(collection.items)) == ({"7": "a", "8": "a"}, {"x": "b", "y": "b"})
+    assert rows(collection) == [("7", "x", 1), ("8", "y", 2)]
 
 
 @pytest.mark.parametrize(("ids", "more"), [("", ["d3"]), ("item_id,", ["negative1"])])
 def test_negatives_are_items_without_gold(tmp_path, ids, more):
     extra = ("x,", "y,") if ids else ("", "")
     content = f"{ids}anchor,positive,negative\n{extra[0]}a,b,c\n{extra[1]}a,d,b\n"
-    made = read(write(tmp_path / "x.csv", content))
-    assert made.items.ids[2:] == more
-    assert [document.text for document in made.items] == ["b", "d", "c"]
-    assert len(rows(made)) == 2
-    assert made.remarks == ["1 negative added to the items, without gold"]
+    collection = read(write(tmp_path / "x.csv", content))
+    assert collection.items.ids[2:] == more
+    assert [document.text for document in collection.items] == ["b", "d", "c"]
+    assert len(rows(collection)) == 2
+    assert collection.remarks == ["1 negative added to the items, without gold"]
 
 
 def test_a_pair_given_again_is_left_out_and_counted(tmp_path):
-    made = read(write(tmp_path / "x.csv", "query,item,grade\na,b,1\na,b,1\n"))
-    assert (rows(made), made.remarks) == ([("q1", "d1", 1)], ["1 pair given again left out"])
+    collection = read(write(tmp_path / "x.csv", "query,item,grade\na,b,1\na,b,1\n"))
+    assert (rows(collection), collection.remarks) == ([("q1", "d1", 1)], ["1 pair given again left out"])
 
 
 def test_a_folder_may_have_one_file_per_split_or_one_alone(tmp_path):
@@ -98,8 +98,8 @@ def test_a_folder_may_have_one_file_per_split_or_one_alone(tmp_path):
     (tmp_path / "split").mkdir()
     write(tmp_path / "split" / "train.csv", "query,item\na,b\n")
     write(tmp_path / "split" / "test.csv", TABLE)
-    made = read_collection(tmp_path / "split")
-    assert (made.split, made.splits, len(made.gold.items)) == ("test", ("test", "train"), 3)
+    collection = read_collection(tmp_path / "split")
+    assert (collection.split, collection.splits, len(collection.gold.items)) == ("test", ("test", "train"), 3)
     assert len(read(tmp_path / "split", "train").gold.items) == 1
 
 

@@ -1,4 +1,4 @@
-"""Tables of questions: which columns are read, which file a name means, and what is refused with its place."""
+"""Tables of questions: the columns that are read, how file names are resolved, and errors with their place."""
 
 import json
 import unicodedata

@@ -1,4 +1,4 @@
-"""Recognition: every layout finds its reader by what it holds, and nothing is taken for what it is not."""
+"""Recognition of layouts: each collection is read by the right reader, and other files by none."""
 
 import gzip
 import json
@@ -63,20 +63,20 @@ def attempt(path, format):
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_layout_is_read_by_its_reader_and_claimed_by_no_earlier_one(tmp_path, name):
     path = fill(tmp_path / "x", LAYOUTS[name])
-    made = read_collection(path)
-    assert (made.format, made.source) == (name, str(path))
+    collection = read_collection(path)
+    assert (collection.format, collection.source) == (name, str(path))
     assert next(reader for reader in LOCAL if READERS[reader].matches(path)) == name
-    assert read_collection(str(path), format=name).checksum == made.checksum
+    assert read_collection(str(path), format=name).checksum == collection.checksum
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_packed_files_are_recognised_too(tmp_path, name):
-    made = read_collection(fill(tmp_path / "plain", LAYOUTS[name]))
+    collection = read_collection(fill(tmp_path / "plain", LAYOUTS[name]))
     path = tmp_path / "packed"
     for file, content in LAYOUTS[name].items():
         (path / file).parent.mkdir(parents=True, exist_ok=True)
         (path / f"{file}.gz").write_bytes(gzip.compress(content.encode()))
-    assert read_collection(path).checksum == made.checksum
+    assert read_collection(path).checksum == collection.checksum
 
 
 @pytest.mark.parametrize("name", NEARLY)

@@ -1,4 +1,4 @@
-"""SMART collections: the three classic ones as they are, their traps, and files that are not what they seem."""
+"""SMART collections: Cranfield, CISI and TIME as published, their irregularities, and files of other kinds."""
 
 import gzip
 
@@ -42,42 +42,50 @@ def rows(columns):
 
 
 def test_cranfield_has_its_1400_documents_and_225_queries(shared_data):
-    made = read_collection(shared_data / "collections" / "cran")
-    assert (made.format, len(made.items), len(made.queries), len(made.gold.items)) == ("smart", 1400, 225, 1837)
-    assert made.queries.ids == [str(number) for number in range(1, 226)] == made.gold.queries
-    by_order = list(made.queries)
+    collection = read_collection(shared_data / "collections" / "cran")
+    assert (collection.format, len(collection.items), len(collection.queries), len(collection.gold.items)) == (
+        "smart",
+        1400,
+        225,
+        1837,
+    )
+    assert collection.queries.ids == [str(number) for number in range(1, 226)] == collection.gold.queries
+    by_order = list(collection.queries)
     assert by_order[2].text == "what problems of heat conduction in composite slabs have been solved so\nfar ."
-    assert rows(made.gold)["3"]["5"] == 3
-    assert rows(made.gold)["1"]["486"] == -1
-    assert set(made.gold.items) <= set(made.items.ids)
-    assert [document.id for document in made.items if document.is_empty] == ["471", "995"]
-    remarks = "\n".join(made.remarks)
-    for said in (
+    assert rows(collection.gold)["3"]["5"] == 3
+    assert rows(collection.gold)["1"]["486"] == -1
+    assert set(collection.gold.items) <= set(collection.items.ids)
+    assert [document.id for document in collection.items if document.is_empty] == ["471", "995"]
+    remarks = "\n".join(collection.remarks)
+    for remark in (
         "2 records of cran.all.1400 without any text: 471, 995",
         "225 judgments with a negative grade",
         "the judgments count the queries from 1 to 225 in the order of their file",
         "as they are (1, 2, 3, 4)",
     ):
-        assert said in remarks
+        assert remark in remarks
 
 
 def test_a_text_of_cranfield_that_holds_field_marks_is_whole(shared_data):
-    made = read(shared_data / "collections" / "cran")
-    (broken,) = [document for document in made.items if document.id == "240"]
+    collection = read(shared_data / "collections" / "cran")
+    (broken,) = [document for document in collection.items if document.id == "240"]
     assert "application to turbulent separations is made for a prandtl number of unity in low-speed flow" in one_line(
         broken.text
     )
-    assert "3 texts of cran.all.1400 held field marks, which were left out" in made.remarks
+    assert "3 texts of cran.all.1400 held field marks, which were left out" in collection.remarks
 
 
 def test_cisi_has_76_of_112_queries_judged_and_no_grades(shared_data):
-    made = read_collection(shared_data / "collections" / "cisi")
-    assert (len(made.items), len(made.queries), len(made.gold.queries)) == (1460, 112, 76)
-    assert set(made.gold.values.tolist()) == {1.0}
-    assert set(made.gold.items) <= set(made.items.ids)
-    assert set(made.gold.queries) <= set(made.queries.ids)
-    assert made.remarks == ["CISI.REL gives no grades: what it lists has grade 1", "36 of 112 queries are not judged"]
-    first = next(iter(made.items))
+    collection = read_collection(shared_data / "collections" / "cisi")
+    assert (len(collection.items), len(collection.queries), len(collection.gold.queries)) == (1460, 112, 76)
+    assert set(collection.gold.values.tolist()) == {1.0}
+    assert set(collection.gold.items) <= set(collection.items.ids)
+    assert set(collection.gold.queries) <= set(collection.queries.ids)
+    assert collection.remarks == [
+        "CISI.REL gives no grades: what it lists has grade 1",
+        "36 of 112 queries are not judged",
+    ]
+    first = next(iter(collection.items))
     assert first.title == "18 Editions of the Dewey Decimal Classifications"
     assert one_line(first.text).startswith(
         "The present study is a history of the DEWEY Decimal Classification. The first"
@@ -86,56 +94,64 @@ def test_cisi_has_76_of_112_queries_judged_and_no_grades(shared_data):
 
 
 def test_time_has_its_shifted_judgments(shared_data):
-    made = read_collection(shared_data / "collections" / "time")
-    assert (len(made.items), len(made.queries), len(made.gold.queries), len(made.gold.items)) == (423, 83, 83, 324)
-    gold = rows(made.gold)
+    collection = read_collection(shared_data / "collections" / "time")
+    assert (
+        len(collection.items),
+        len(collection.queries),
+        len(collection.gold.queries),
+        len(collection.gold.items),
+    ) == (423, 83, 83, 324)
+    gold = rows(collection.gold)
     assert gold["4"] == {"370": 1, "376": 1, "383": 1, "407": 1, "419": 1}
     assert gold["23"] == {"423": 1}
-    assert set(made.gold.items) <= set(made.items.ids)
-    assert any("2 was subtracted from the document's number in 34 judgments (from 378 on)" in r for r in made.remarks)
+    assert set(collection.gold.items) <= set(collection.items.ids)
+    assert any(
+        "2 was subtracted from the document's number in 34 judgments (from 378 on)" in remark
+        for remark in collection.remarks
+    )
     # Query 7 asks for Sihanouk's refusal of aid; unshifted, its judgments name other articles.
-    texts = {document.id: document.text for document in made.items}
+    texts = {document.id: document.text for document in collection.items}
     assert all("CAMBODIA" in texts[item] for item in gold["7"])
     assert gold["7"] == {"384": 1, "406": 1}
 
 
 def test_fields_are_kept_as_written_and_the_rest_left_out(tmp_path):
-    made = read(folder(tmp_path / "cran"))
+    collection = read(folder(tmp_path / "cran"))
     first = Document.plain("1", "wings  in\nflow .", "wings in\nflow")
-    assert list(made.items) == [first, Document.plain("2", "heat")]
-    assert list(made.queries) == [Document.plain("1", "what flows"), Document.plain("2", "what heats .")]
-    assert rows(made.gold) == {"1": {"1": 2, "2": -1}, "2": {"2": 3}}
+    assert list(collection.items) == [first, Document.plain("2", "heat")]
+    assert list(collection.queries) == [Document.plain("1", "what flows"), Document.plain("2", "what heats .")]
+    assert rows(collection.gold) == {"1": {"1": 2, "2": -1}, "2": {"2": 3}}
 
 
 def test_queries_go_by_their_own_numbers_where_the_judgments_do(tmp_path):
-    made = read(folder(tmp_path / "cran", cranqrel="1 1 1\n4 2 1\n"))
-    assert made.queries.ids == ["1", "4"]
-    assert rows(made.gold) == {"1": {"1": 1}, "4": {"2": 1}}
+    collection = read(folder(tmp_path / "cran", cranqrel="1 1 1\n4 2 1\n"))
+    assert collection.queries.ids == ["1", "4"]
+    assert rows(collection.gold) == {"1": {"1": 1}, "4": {"2": 1}}
 
 
 def test_judgments_come_in_four_shapes(tmp_path):
     for number, text in enumerate(("1 2\n2 1\n", "1 2 0 0.0\n2 1 0 0.0\n", "1 0 2 1\n2 0 1 1\n", "1 2 1\n2 1 1\n")):
-        made = read(folder(tmp_path / str(number), cranqrel=text))
-        assert rows(made.gold) == {"1": {"2": 1}, "2": {"1": 1}}
+        collection = read(folder(tmp_path / str(number), cranqrel=text))
+        assert rows(collection.gold) == {"1": {"2": 1}, "2": {"1": 1}}
 
 
 def test_time_is_read_by_its_stars_and_the_fuller_judgments(tmp_path):
-    made = read_collection(folder(tmp_path / "time", TIME))
-    assert list(made.items) == [Document.plain("1", "THE ALLIES\n\nAFTER"), Document.plain("2", "SECOND")]
-    assert [query.text for query in made.queries] == [" KENNEDY", " WHO"]
-    assert rows(made.gold) == {"1": {"1": 1, "2": 1}, "2": {"2": 1}}
+    collection = read_collection(folder(tmp_path / "time", TIME))
+    assert list(collection.items) == [Document.plain("1", "THE ALLIES\n\nAFTER"), Document.plain("2", "SECOND")]
+    assert [query.text for query in collection.queries] == [" KENNEDY", " WHO"]
+    assert rows(collection.gold) == {"1": {"1": 1, "2": 1}, "2": {"2": 1}}
 
 
 def test_a_judged_document_that_is_not_there_is_kept_and_counted(tmp_path):
-    made = read(folder(tmp_path / "cran", cranqrel="1 99 1\n2 1 1\n"))
-    assert rows(made.gold)["1"] == {"99": 1}
-    assert "1 judgment of documents that are not there" in made.remarks
+    collection = read(folder(tmp_path / "cran", cranqrel="1 99 1\n2 1 1\n"))
+    assert rows(collection.gold)["1"] == {"99": 1}
+    assert "1 judgment of documents that are not there" in collection.remarks
 
 
 def test_latin_1_is_read_with_a_remark(tmp_path):
-    made = read(folder(tmp_path / "cran", cran_all=".I 1\n.W\nécoulement\n.I 2\n.W\nx\n".encode("latin-1")))
-    assert next(iter(made.items)).text == "écoulement"
-    assert "cran.all is not UTF-8 and was read as latin-1" in made.remarks
+    collection = read(folder(tmp_path / "cran", cran_all=".I 1\n.W\nécoulement\n.I 2\n.W\nx\n".encode("latin-1")))
+    assert next(iter(collection.items)).text == "écoulement"
+    assert "cran.all is not UTF-8 and was read as latin-1" in collection.remarks
 
 
 def test_packed_files_and_line_ends_of_windows_change_nothing(tmp_path):
@@ -181,8 +197,8 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path, name):
 
 
 def test_text_that_starts_like_a_mark_stays_text(tmp_path):
-    made = read(folder(tmp_path / "cran", cran_all=".I 1\n.W\nwell\n.I think so\n.A man\n.I 2\n.W\nx\n"))
-    assert [document.text for document in made.items] == ["well\n.I think so\n.A man", "x"]
+    collection = read(folder(tmp_path / "cran", cran_all=".I 1\n.W\nwell\n.I think so\n.A man\n.I 2\n.W\nx\n"))
+    assert [document.text for document in collection.items] == ["well\n.I think so\n.A man", "x"]
 
 
 def test_an_unknown_split_is_refused(tmp_path):

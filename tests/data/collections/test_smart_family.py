@@ -1,4 +1,4 @@
-"""NPL and LISA, which have marks of their own: small files of the same shape, and files that are not what they seem."""
+"""NPL and LISA, which have record marks of their own: small files of the same layout, and malformed files."""
 
 import gzip
 
@@ -49,58 +49,58 @@ def rows(columns):
 
 
 def test_npl_is_recognised_and_read_with_its_white_space(tmp_path):
-    made = read_collection(folder(tmp_path / "npl", NPL))
-    assert (made.name, made.format) == ("npl", "smart")
-    assert list(made.items) == [
+    collection = read_collection(folder(tmp_path / "npl", NPL))
+    assert (collection.name, collection.format) == ("npl", "smart")
+    assert list(collection.items) == [
         Document.plain("1", "waves  in\nplasma"),
         Document.plain("2", "antenna 12 / 3 design"),
         Document.plain("10", "noise"),
     ]
-    assert [(query.id, query.text) for query in made.queries] == [("1", "WAVES IN PLASMA"), ("2", "ANTENNAS")]
-    assert rows(made.gold) == {"1": {"1", "2", "10"}, "2": {"2"}}
-    assert set(made.gold.values.tolist()) == {1.0}
-    assert made.remarks == ["rlv-ass gives no grades: what it lists has grade 1"]
+    assert [(query.id, query.text) for query in collection.queries] == [("1", "WAVES IN PLASMA"), ("2", "ANTENNAS")]
+    assert rows(collection.gold) == {"1": {"1", "2", "10"}, "2": {"2"}}
+    assert set(collection.gold.values.tolist()) == {1.0}
+    assert collection.remarks == ["rlv-ass gives no grades: what it lists has grade 1"]
 
 
 def test_lisa_is_recognised_and_read_from_all_of_its_files(tmp_path):
-    made = read_collection(folder(tmp_path / "lisa", LISA))
-    assert (made.name, made.format) == ("lisa", "smart")
-    assert list(made.items) == [
+    collection = read_collection(folder(tmp_path / "lisa", LISA))
+    assert (collection.name, collection.format) == ("lisa", "smart")
+    assert list(collection.items) == [
         Document.plain("1", "TEXT  OF ONE.\nMORE.", "LIBRARIES IN\nSWEDEN."),
         Document.plain("2", "", "TITLE ALONE."),
         Document.plain("5850", "DESCRIBES\n\nDocument 7 AND MORE.", "ONLINE SEARCHING."),
     ]
-    assert [(query.id, query.text) for query in made.queries] == [
+    assert [(query.id, query.text) for query in collection.queries] == [
         ("1", "I AM INTERESTED IN LIBRARIES\nIN SWEDEN."),
         ("2", "C# AND ONLINE SEARCHING."),
     ]
-    assert rows(made.gold) == {"1": {"1", "2"}, "2": {"5850"}}
-    assert made.remarks == ["LISARJ.NUM gives no grades: what it lists has grade 1"]
+    assert rows(collection.gold) == {"1": {"1", "2"}, "2": {"5850"}}
+    assert collection.remarks == ["LISARJ.NUM gives no grades: what it lists has grade 1"]
 
 
 @pytest.mark.parametrize("missing", ["LISA.REL", "LISARJ.NUM"])
 def test_lisa_is_read_with_either_file_of_judgments(tmp_path, missing):
-    made = read_collection(folder(tmp_path / "lisa", {**LISA, missing: None}))
-    assert rows(made.gold) == {"1": {"1", "2"}, "2": {"5850"}}
+    collection = read_collection(folder(tmp_path / "lisa", {**LISA, missing: None}))
+    assert rows(collection.gold) == {"1": {"1", "2"}, "2": {"5850"}}
 
 
 def test_judgments_of_lisa_that_differ_are_told(tmp_path):
-    made = read(
+    collection = read(
         folder(
             tmp_path / "lisa", LISA, LISA_REL="Query 1\n2 Relevant Refs:\n1 -1\nQuery 2\n1 Relevant Refs:\n5850 -1\n"
         )
     )
-    assert rows(made.gold)["1"] == {"1", "2"}
-    assert "LISA.REL has other judgments of 1 query than LISARJ.NUM, which is used" in made.remarks
-    made = read(folder(tmp_path / "lisa", {"LISARJ.NUM": "0"}))
-    assert "1 query of LISA.REL list another number of documents than said" in made.remarks
+    assert rows(collection.gold)["1"] == {"1", "2"}
+    assert "LISA.REL has other judgments of 1 query than LISARJ.NUM, which is used" in collection.remarks
+    collection = read(folder(tmp_path / "lisa", {"LISARJ.NUM": "0"}))
+    assert "1 query of LISA.REL list another number of documents than said" in collection.remarks
 
 
 def test_a_document_of_lisa_that_is_given_twice_counts_once(tmp_path):
     again = LISA["LISA0.001"] + "Document    2\nANOTHER.\n" + STARS
-    made = read(folder(tmp_path / "lisa", LISA, LISA0_001=again))
-    assert [document.title for document in made.items if document.id == "2"] == ["TITLE ALONE."]
-    assert "1 document with the number of an earlier one left out, 1 of them with another text" in made.remarks
+    collection = read(folder(tmp_path / "lisa", LISA, LISA0_001=again))
+    assert [document.title for document in collection.items if document.id == "2"] == ["TITLE ALONE."]
+    assert "1 document with the number of an earlier one left out, 1 of them with another text" in collection.remarks
     same = read(folder(tmp_path / "same", {**LISA, "LISA0.501": LISA["LISA0.001"]}))
     assert "2 documents with the number of an earlier one left out, with the same text" in same.remarks
 
@@ -113,22 +113,26 @@ def test_line_ends_and_compression_change_nothing(tmp_path, files):
 
 
 def test_a_file_that_ends_inside_of_a_text_is_read_with_a_remark(tmp_path):
-    made = read(folder(tmp_path / "npl", {**NPL, "doc-text": "1\nwaves\n   /\n2\nantenna\n", "rlv-ass": "1\n1 2\n/\n"}))
-    assert [document.text for document in made.items] == ["waves", "antenna"]
-    assert "doc-text ends inside of a text; it may be incomplete" in made.remarks
-    made = read(folder(tmp_path / "lisa", LISA, LISA5_850="Document 5850\nONLINE.\n\nDESCRI", LISA_QUE="1\nA #\n2\nB"))
-    assert [document.text for document in made.items][-1] == "DESCRI"
-    assert [query.text for query in made.queries] == ["A", "B"]
+    collection = read(
+        folder(tmp_path / "npl", {**NPL, "doc-text": "1\nwaves\n   /\n2\nantenna\n", "rlv-ass": "1\n1 2\n/\n"})
+    )
+    assert [document.text for document in collection.items] == ["waves", "antenna"]
+    assert "doc-text ends inside of a text; it may be incomplete" in collection.remarks
+    collection = read(
+        folder(tmp_path / "lisa", LISA, LISA5_850="Document 5850\nONLINE.\n\nDESCRI", LISA_QUE="1\nA #\n2\nB")
+    )
+    assert [document.text for document in collection.items][-1] == "DESCRI"
+    assert [query.text for query in collection.queries] == ["A", "B"]
     assert {
         "lisa ends inside of a text; it may be incomplete",
         "LISA.QUE ends inside of a text; it may be incomplete",
-    } <= {*made.remarks}
+    } <= {*collection.remarks}
 
 
 def test_latin_1_is_read_with_a_remark(tmp_path):
-    made = read(folder(tmp_path / "npl", {**NPL, "doc-text": "1\nécoulement\n/\n".encode("latin-1")}))
-    assert next(iter(made.items)).text == "écoulement"
-    assert "doc-text is not UTF-8 and was read as latin-1" in made.remarks
+    collection = read(folder(tmp_path / "npl", {**NPL, "doc-text": "1\nécoulement\n/\n".encode("latin-1")}))
+    assert next(iter(collection.items)).text == "écoulement"
+    assert "doc-text is not UTF-8 and was read as latin-1" in collection.remarks
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lines are read in blocks, and come out as if each were read alone; records are decoded as json does."""
+"""Lines read in blocks equal lines read one by one, and records are decoded as the json module decodes them."""
 
 import json
 from contextlib import nullcontext

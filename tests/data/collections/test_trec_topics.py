@@ -1,4 +1,4 @@
-"""TREC collections: documents over many files, topics old and new, qrels by split, and broken tags."""
+"""TREC collections: documents in many files, old and new topics, qrels by split, and broken tags."""
 
 import gzip
 
@@ -51,15 +51,15 @@ def folder(path, docs=DOCS, topics=TOPICS, qrels=QRELS):
 
 
 def test_documents_topics_and_qrels_are_read(tmp_path):
-    made = read_collection(folder(tmp_path / "trec"))
-    assert (made.format, made.name, made.split) == ("trec", "trec", "test")
-    assert sorted(made.items, key=lambda document: document.id) == [
+    collection = read_collection(folder(tmp_path / "trec"))
+    assert (collection.format, collection.name, collection.split) == ("trec", "trec", "test")
+    assert sorted(collection.items, key=lambda document: document.id) == [
         Document.plain("FT911-1", "Grapes and sun.", "Wine & must"),
         Document.plain("FT911-2", "One. Two."),
         Document("FT911-3"),
         Document.plain("LA-1", "No text tag."),
     ]
-    assert list(made.queries) == [
+    assert list(collection.queries) == [
         Document(
             "301",
             "International Organized Crime",
@@ -70,8 +70,8 @@ def test_documents_topics_and_qrels_are_read(tmp_path):
         ),
         Document("51", "closed tags"),
     ]
-    assert made.gold.queries == ["301", "51"]
-    assert made.remarks == [
+    assert collection.gold.queries == ["301", "51"]
+    assert collection.remarks == [
         "a query is the title of its topic; description and narrative are kept and not used",
         "1 topic lost the leading zeros of the number, as in the qrels",
     ]
@@ -79,18 +79,18 @@ def test_documents_topics_and_qrels_are_read(tmp_path):
 
 def test_streamed_documents_are_the_same(tmp_path, monkeypatch):
     path = folder(tmp_path / "trec")
-    held = read(path)
+    in_memory = read(path)
     monkeypatch.setattr(records, "STREAM_FROM", 10)
     streamed = read(path)
-    assert (held.items.streamed, streamed.items.streamed) == (False, True)
-    assert streamed.checksum == held.checksum
+    assert (in_memory.items.streamed, streamed.items.streamed) == (False, True)
+    assert streamed.checksum == in_memory.checksum
     assert list(streamed.items) == list(streamed.items)
 
 
 def test_latin_1_is_read_with_a_remark(tmp_path):
-    made = read(folder(tmp_path / "trec", DOCS.replace("sun", "août").encode("latin-1")))
-    assert "Grapes and août." in [document.text for document in made.items]
-    assert "1 file not in UTF-8, read as latin-1 (the first is ft.trec)" in made.remarks
+    collection = read(folder(tmp_path / "trec", DOCS.replace("sun", "août").encode("latin-1")))
+    assert "Grapes and août." in [document.text for document in collection.items]
+    assert "1 file not in UTF-8, read as latin-1 (the first is ft.trec)" in collection.remarks
 
 
 def test_several_qrels_are_splits(tmp_path):

@@ -1,4 +1,4 @@
-"""Wikipedia articles with gold: every spelling finds its article, sections come through, faults name their row."""
+"""Wikipedia articles with gold: titles match in every spelling, sections are kept, and errors name their row."""
 
 import collections
 import csv
@@ -119,18 +119,18 @@ def test_a_folder_of_the_sdr_repository_is_read_as_it_is(folder, dataset):
     )
     (place / "raw_data").write_bytes((folder / "wines.txt").read_bytes())
     for path in (place, place / "raw_data"):
-        made = read_collection(path)
-        assert (made.name, made.format, made.checksum) == (dataset, "wiki", expected.checksum)
+        collection = read_collection(path)
+        assert (collection.name, collection.format, collection.checksum) == (dataset, "wiki", expected.checksum)
 
 
 def test_gold_whose_utf_8_was_read_as_windows_1252_finds_its_article(folder):
     gold = {"Riesling": {"Ch\u00c3\u00a2teau d'Yquem": 1}}
     (folder / "wines_gold.json").write_text(json.dumps(gold))
-    made = wiki.read(folder)
-    assert rows(made) == {"Riesling": {"Château d'Yquem": 1}}
+    collection = wiki.read(folder)
+    assert rows(collection) == {"Riesling": {"Château d'Yquem": 1}}
     assert (
         "1 gold title spelt otherwise than the article (entities, encoding, Unicode form or case): matched."
-        in made.remarks
+        in collection.remarks
     )
 
 
@@ -167,10 +167,10 @@ def test_no_pair_of_the_real_gold_is_lost_to_spelling(shared_data, tmp_path, nam
     (tmp_path / "articles.csv").write_text(table(articles), newline="")
     (tmp_path / "gold.json").write_text(json.dumps(gold))
     collection = wiki.read(tmp_path)
-    there = set(collection.items.ids)
-    found = [(query, item) for query, items in rows(collection).items() for item in items]
-    assert len(found) == pairs
-    assert all(query in there and item in there for query, item in found)
+    ids = set(collection.items.ids)
+    gold_pairs = [(query, item) for query, items in rows(collection).items() for item in items]
+    assert len(gold_pairs) == pairs
+    assert all(query in ids and item in ids for query, item in gold_pairs)
 
 
 def test_the_gold_named_for_the_articles_is_taken(folder):
@@ -189,9 +189,9 @@ def test_two_spellings_of_one_title_are_one_and_the_first_article_of_a_title_sta
     collection = wiki.read(tmp_path)
     assert [document.text for document in collection.items] == ["first", ""]
     assert rows(collection) == {"C": {"A & B": 2.0, "X": 1.0}}
-    said = " ".join(collection.remarks)
-    assert "1 article under a title that was there already" in said
-    assert "1 pair listed twice in two spellings" in said
+    remarks = " ".join(collection.remarks)
+    assert "1 article under a title that was there already" in remarks
+    assert "1 pair listed twice in two spellings" in remarks
 
 
 def test_a_cell_larger_than_the_limit_of_the_csv_module_is_read(folder):

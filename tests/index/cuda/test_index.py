@@ -1,6 +1,6 @@
-"""Ranks and top k from the GPU are those of the processor's exact index, whatever the data and however it is cut.
+"""Ranks and top k of the GPU index equal those of the exact index on the CPU, for all data and sizes of tiles.
 
-Without a GPU the kernels run in Triton's interpreter, and the plain path on processor tensors.
+Without a GPU the kernels run in Triton's interpreter, and the plain path on CPU tensors.
 """
 
 import os
@@ -16,7 +16,7 @@ from goldrank.index.exact.products import growth
 torch = pytest.importorskip("torch")
 HAS_GPU = torch.cuda.is_available()
 if not HAS_GPU and "triton" not in sys.modules:
-    # Triton reads it when it is imported.
+    # Triton reads the variable when it is imported.
     os.environ["TRITON_INTERPRET"] = "1"
 
 from goldrank.index.cuda import comparison as cuda_comparison  # noqa: E402
@@ -40,7 +40,7 @@ SMALL = cuda_kernels.Tile(rows=64 if HAS_GPU else 16, items=32, step=64 if HAS_G
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch, request):
-    """Tiles so small that little data has many of them, with a rest."""
+    """Use tiles so small that small data has many of them and an incomplete one."""
     if "large" not in request.node.name:
         monkeypatch.setattr(cuda_kernels, "Tile", lambda: SMALL)
 
@@ -50,17 +50,17 @@ def gpu_index(items, ids, similarity, plain, **options):
 
 
 def duplicates(rng, count, dimension):
-    some = rng.standard_normal((7, dimension)).astype(np.float32)
-    return some[rng.integers(0, 7, count)]
+    distinct = rng.standard_normal((7, dimension)).astype(np.float32)
+    return distinct[rng.integers(0, 7, count)]
 
 
 def neighbours(rng, count, dimension):
-    """One vector, and that vector with single numbers moved to the next float32."""
+    """Return copies of one vector, each with one number changed to an adjacent float32."""
     rows = np.tile(rng.standard_normal(dimension).astype(np.float32), (count, 1))
     column = rng.integers(0, dimension, count)
     towards = np.where(rng.random(count) < 0.5, np.inf, -np.inf).astype(np.float32)
-    at = np.arange(count)
-    rows[at, column] = np.nextafter(rows[at, column], towards)
+    numbers = np.arange(count)
+    rows[numbers, column] = np.nextafter(rows[numbers, column], towards)
     return rows
 
 
@@ -75,7 +75,7 @@ def whole(rng, count, dimension):
 
 
 def uneven(rng, count, dimension):
-    """Lengths over many powers of two."""
+    """Return vectors whose lengths differ by many powers of two."""
     return (rng.standard_normal((count, dimension)) * 2.0 ** rng.integers(-20, 20, (count, 1))).astype(np.float32)
 
 
@@ -97,7 +97,7 @@ DATA = [duplicates, neighbours, with_zeros, whole, uneven, wild, doubles, plain_
 
 
 def several_golds(rng, queries, items):
-    """From one gold to more than share a place, and for each query its own item too."""
+    """Return gold of one, two or ten items for each query."""
     return {
         f"d{query}": {f"d{item}": 1 for item in rng.choice(items, min(items, (1, 2, 10)[query % 3]), replace=False)}
         for query in range(queries)
@@ -105,7 +105,7 @@ def several_golds(rng, queries, items):
 
 
 def ids_of(rng, count):
-    """Names whose order is not that of the rows."""
+    """Return ids whose order is not that of the rows."""
     return [f"d{number}" for number in rng.permutation(count)]
 
 
@@ -125,7 +125,7 @@ def test_counts_are_those_of_the_processor(make, similarity, plain):
     queries = np.concatenate((items[:1], make(rng, 2, 21)))
     item_ids, query_ids = ids_of(rng, 71), [f"d{number}" for number in range(3)]
     gold = several_golds(rng, 3, 71)
-    # The interpreter is slow, and leaving an item out is no work of the kernels.
+    # The interpreter is slow, and the kernels are not involved in excluding an item.
     for exclude_self in (False, True) if plain or HAS_GPU else (True,):
         expected = ExactIndex(items, item_ids, similarity).exact_hits(queries, gold, query_ids, exclude_self)
         actual = gpu_index(items, item_ids, similarity, plain).exact_hits(queries, gold, query_ids, exclude_self)
@@ -152,12 +152,12 @@ def test_top_k_is_that_of_the_processor(make, similarity, plain, monkeypatch):
 def test_sizes_beside_those_of_the_tiles(shape, plain):
     queries, items, dimension = shape
     rng = np.random.default_rng(7)
-    rows, asked = plain_normal(rng, items, dimension), plain_normal(rng, queries, dimension)
+    rows, query_vectors = plain_normal(rng, items, dimension), plain_normal(rng, queries, dimension)
     gold = {str(query): {str(query % items): 1} for query in range(queries)}
     index = gpu_index(rows, None, "dot", plain)
-    same_hits(index.exact_hits(asked, gold), ExactIndex(rows, None, "dot").exact_hits(asked, gold))
-    expected = ExactIndex(rows, None, "dot").top_k(asked, 3).to_dict()
-    assert index.top_k(asked, 3).to_dict() == expected
+    same_hits(index.exact_hits(query_vectors, gold), ExactIndex(rows, None, "dot").exact_hits(query_vectors, gold))
+    expected = ExactIndex(rows, None, "dot").top_k(query_vectors, 3).to_dict()
+    assert index.top_k(query_vectors, 3).to_dict() == expected
 
 
 @pytest.mark.parametrize("plain", PATHS)
@@ -181,7 +181,7 @@ def test_more_open_pairs_than_find_room_are_counted_in_parts():
     index = gpu_index(items, None, "dot", False)
     rows = cuda.JudgedRows(np.arange(4), np.array([0, 50, 100, 150]), np.full(4, -1))
     store = index._store(index._items)
-    # The least room there is: one row of bits.
+    # The smallest capacity is one row of bits.
     actual = cuda.CudaCounter(items[:4].copy(), store, rows, capacity=0).run()
     gold = {str(row): {str(item): 1} for row, item in enumerate(rows.gold)}
     expected = ExactIndex(items, None, "dot").exact_hits(items[:4], gold)
@@ -202,13 +202,13 @@ def test_open_pairs_that_float32_scores_decide_are_counted_the_same(make, simila
         return pairs_of(self, bits)
 
     monkeypatch.setattr(cuda_comparison.OpenPairs, "pairs_of", refine_first)
-    # Wider first limits leave all pairs of ordinary data open.
+    # Wider initial limits leave all pairs of ordinary data undecided.
     monkeypatch.setattr(cuda_comparison, "TENSOR_UNIT", 2.0**-11)
     _counts_are_those_of_the_processor(make, similarity)
     if make is plain_normal:
         before, after = map(sum, zip(*cleared, strict=True))
         assert before > 100
-        # Only the golds themselves are as close as that.
+        # Only the gold items themselves stay undecided.
         assert after == 2
 
 
@@ -254,20 +254,20 @@ def test_too_many_candidates_are_left_to_the_processor(monkeypatch):
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_no_score_is_further_off_than_its_margin(similarity):
-    """The bound that all certainty rests on, against float64, for the rounding of the numbers alone."""
+    """Compare the error bound of the index with float64, for the rounding of the numbers alone."""
     rng = np.random.default_rng(10)
     items, queries = uneven(rng, 64, 40), uneven(rng, 16, 40)
     index = gpu_index(items, None, similarity, not INTERPRETED)
     store = index._store(index._items)
-    asked = cuda_comparison.QueryOperand(index._query_vectors(queries, None).read(0, 16), np.arange(16), store)
+    query_operand = cuda_comparison.QueryOperand(index._query_vectors(queries, None).read(0, 16), np.arange(16), store)
     chunk = next(iter(store.chunks()))
     if not INTERPRETED:
         pytest.skip("needs triton")
-    rounded = asked.operand[:16].double() @ chunk.operand.double().T
-    true = asked.raw.double() @ chunk.rows.double().T
-    true = cuda_store.times_power(true, -asked.exponents[:16, None] - store.exponent)
+    rounded = query_operand.operand[:16].double() @ chunk.operand.double().T
+    true = query_operand.raw.double() @ chunk.rows.double().T
+    true = cuda_store.times_power(true, -query_operand.exponents[:16, None] - store.exponent)
     off = (rounded - true).abs().amax(dim=1)
-    margins = asked.margins(chunk.spans.amax(dim=1), plain=False)[:16]
+    margins = query_operand.margins(chunk.spans.amax(dim=1), plain=False)[:16]
     assert bool((off <= margins).all())
     assert bool((off > 0).any())
 
@@ -296,11 +296,11 @@ def test_a_large_random_job_on_the_gpu_equals_the_processor():
 
 
 def hard_sums(rng, count, depth):
-    """Float16 numbers whose products are hard to add up: one large among tiny ones, any order of sizes, any signs."""
-    place = rng.integers(0, depth, count)
-    at = np.arange(count)
+    """Return float16 rows whose products are hard to add: one large among tiny numbers, all orders and signs."""
+    columns = rng.integers(0, depth, count)
+    rows = np.arange(count)
     tiny = np.float16(2.0) ** -rng.integers(9, 15, (count, 1)) * (1 + rng.integers(0, 1024, (count, depth)) / 1024)
-    tiny[at, place] = 1 + rng.integers(0, 1024, count) / 1024
+    tiny[rows, columns] = 1 + rng.integers(0, 1024, count) / 1024
     spread = np.exp2(rng.uniform(-13, 0, (count, depth)))
     falling, rising = -np.sort(-spread, axis=1), np.sort(spread, axis=1)
     ones = np.full((count, depth), 2 - 2.0**-10)
@@ -322,11 +322,11 @@ def test_tensor_cores_lose_no_more_of_a_sum_than_is_assumed_of_them(depth):
     scores = products(*(torch.from_numpy(rows).cuda() for rows in (left, right)), tile).double().cpu().numpy()
     wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
     exact, sizes = wide_left @ wide_right.T, np.abs(wide_left) @ np.abs(wide_right).T
-    lost = np.abs(scores - exact) / sizes
+    errors = np.abs(scores - exact) / sizes
     allowed = growth(depth + 16, cuda_comparison.TENSOR_UNIT)
-    assert lost.max() <= allowed
+    assert errors.max() <= allowed
     # Otherwise these sums would not be hard, and the test would show nothing.
-    assert lost.max() > 0.05 * depth * 2.0**-24
+    assert errors.max() > 0.05 * depth * 2.0**-24
 
 
 @pytest.mark.parametrize("task", ["wines", "questions"])
@@ -338,15 +338,15 @@ def test_an_evaluation_on_the_gpu_is_that_on_the_processor(task, most, monkeypat
 
     monkeypatch.setattr(vector_ranking, "MOST_RESULTS", most)
     expected = evaluate("wordllama", task)
-    asked = []
+    specs = []
 
     def build(spec, items, ids, similarity):
-        asked.append(spec)
+        specs.append(spec)
         return gpu_index(items, ids, similarity, plain=True)
 
     monkeypatch.setattr(vector_ranking, "build", build)
     actual = evaluate("wordllama", task, index="cuda")
-    assert asked == ["cuda"]
+    assert specs == ["cuda"]
     assert actual.run.to_dict() == expected.run.to_dict()
     for name in (*COUNTS, "depth", "own"):
         np.testing.assert_array_equal(getattr(actual.hits, name), getattr(expected.hits, name))

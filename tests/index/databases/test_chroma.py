@@ -1,4 +1,4 @@
-"""A Chroma server: near-exact search as ours, whole loads or none, and a token that stays in the environment."""
+"""A Chroma server: search close to exact search, loads that fail as a whole, and a token that is never shown."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.heavy
 
 SIMILARITIES = ["cosine", "dot", "l2"]
 ITEMS, QUERIES = clustered(1500, 16), clustered(20, 16, seed=1)
-# Chroma has no exact search; with as many candidates as items its graph leaves nothing out.
+# Chroma has no exact search; with as many candidates as items its graph search finds every item.
 ALL = "max_neighbors=64,ef_construction=400,ef_search=1500"
 
 
@@ -45,11 +45,11 @@ def test_the_settings_of_the_graph_are_in_force_and_an_audit_tells_what_they_do(
     gold = Gold({f"q{n}": {str(item): 1} for n, item in enumerate(range(0, 1500, 15))})
     queries = ITEMS[::15] + 0.3 * clustered(100, 16, seed=5)
     base = f"chroma:{chroma_server.url}/audited"
-    made = audit_vectors(
+    audit = audit_vectors(
         ITEMS, [str(n) for n in range(1500)], queries, [f"q{n}" for n in range(100)], gold,
         [f"{base}(max_neighbors=2,ef_construction=2,ef_search=2)", f"{base}({ALL})"],
     )  # fmt: skip
-    weak, whole = made.indexes
+    weak, whole = audit.indexes
     assert weak.recall < whole.recall
     assert whole.recall > 0.999
     assert weak.pairs[0].interval.low <= weak.pairs[0].difference <= weak.pairs[0].interval.high
@@ -103,10 +103,10 @@ def test_a_server_killed_while_loading_leaves_nothing_that_is_trusted(chroma_ser
     spec, items = f"chroma:{chroma_server.url}/killed(ef_search=400)", clustered(12000, 8)
     add = Collection.add
 
-    def kill_then_add(self, ids, **given):
+    def kill_then_add(self, ids, **arguments):
         if ids[0] != "0":
             chroma_server.kill()
-        return add(self, ids, **given)
+        return add(self, ids, **arguments)
 
     monkeypatch.setattr(Collection, "add", kill_then_add)
     try:

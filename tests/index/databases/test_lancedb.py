@@ -1,4 +1,4 @@
-"""LanceDB: exact search as ours, indexes each in their own table, whole loads or none."""
+"""LanceDB: search equal to exact search, a table for each index, and loads that fail as a whole."""
 
 import shutil
 import sys
@@ -16,7 +16,7 @@ from goldrank.index.databases import lancedb as lancedb_index
 from goldrank.index.databases.lancedb import KINDS, LanceTarget, read_spec
 from vector_servers import clustered, load_and_be_killed, recall, same_sets, small_disk  # noqa: F401 - fixture
 
-# The package is imported by the tests, not for the collection of tests, because that takes seconds in every process.
+# The tests import the package themselves, because importing it takes seconds in every process that collects tests.
 pytestmark = [
     pytest.mark.heavy,
     pytest.mark.skipif(find_spec("lancedb") is None, reason="the lancedb index needs the package lancedb"),
@@ -43,7 +43,7 @@ def test_every_kind_of_index_is_built_used_and_refined(tmp_path, kind):
     assert index.size > size
     assert len(index.table.list_indices()) == 1
     refined = build(f"lancedb:{tmp_path}/items({options},refine_factor=20)", ITEMS)
-    assert refined.table.name == index.table.name  # how to search is no part of how to build
+    assert refined.table.name == index.table.name  # search options are not part of the build
     assert recall(refined.top_k(QUERIES, 10), truth) > 0.9
     assert recall(refined.top_k(QUERIES, 10), truth) >= recall(index.top_k(QUERIES, 10), truth)
 
@@ -51,11 +51,11 @@ def test_every_kind_of_index_is_built_used_and_refined(tmp_path, kind):
 def test_an_audit_tells_the_difference_with_interval_speed_and_size(tmp_path):
     gold = Gold({f"q{n}": {str(item): 1} for n, item in enumerate(range(0, 1500, 15))})
     queries = ITEMS[::15] + 0.3 * clustered(100, 16, seed=5)
-    made = audit_vectors(
+    audit = audit_vectors(
         ITEMS, [str(n) for n in range(1500)], queries, [f"q{n}" for n in range(100)], gold,
         [f"lancedb:{tmp_path}/items(index=ivf_flat,num_partitions=30,nprobes=1)", f"lancedb:{tmp_path}/items"],
     )  # fmt: skip
-    weak, exact = made.indexes
+    weak, exact = audit.indexes
     assert weak.recall < exact.recall == 1
     assert weak.pairs[0].interval.low <= weak.pairs[0].difference <= weak.pairs[0].interval.high
     assert weak.speed > 0

@@ -1,4 +1,4 @@
-"""PostgreSQL with pgvector: exact search as ours, indexes told apart, whole loads or none, and no password anywhere."""
+"""PostgreSQL with pgvector: exact search, separate indexes, loads that fail as a whole, and hidden passwords."""
 
 import os
 import sys
@@ -62,7 +62,7 @@ def test_exact_search_finds_what_ours_finds_with_the_same_scores(url, similarity
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_several_indexes_of_one_table_are_told_apart(url, similarity):
     truth = build("exact", ITEMS, None, similarity).top_k(QUERIES, 10)
-    found = {}
+    recalls = {}
     for options in (
         "index=hnsw,ef_search=400",
         "index=hnsw,m=2,ef_construction=4,ef_search=10",
@@ -71,11 +71,11 @@ def test_several_indexes_of_one_table_are_told_apart(url, similarity):
         "index=exact",
     ):
         index = build(f"pgvector:{url}?table=several({options})", ITEMS, None, similarity)
-        found[options] = recall(index.top_k(QUERIES, 10), truth)
-    assert found["index=exact"] == found["index=ivfflat,lists=20,probes=20"] == 1
-    assert found["index=hnsw,ef_search=400"] > 0.95
-    assert found["index=hnsw,m=2,ef_construction=4,ef_search=10"] < 0.9
-    assert found["index=ivfflat,lists=20,probes=1"] < 1
+        recalls[options] = recall(index.top_k(QUERIES, 10), truth)
+    assert recalls["index=exact"] == recalls["index=ivfflat,lists=20,probes=20"] == 1
+    assert recalls["index=hnsw,ef_search=400"] > 0.95
+    assert recalls["index=hnsw,m=2,ef_construction=4,ef_search=10"] < 0.9
+    assert recalls["index=ivfflat,lists=20,probes=1"] < 1
 
 
 def test_half_precision_is_a_table_of_its_own(url):
@@ -90,17 +90,17 @@ def test_an_audit_tells_the_difference_with_interval_speed_and_size(url):
     gold = Gold({f"q{n}": {str(item): 1} for n, item in enumerate(range(0, 2000, 20))})
     queries = ITEMS[::20] + 0.3 * clustered(100, 16, seed=5)
     weak = f"pgvector:{url}?table=audited(index=hnsw,m=2,ef_construction=4,ef_search=10)"
-    made = audit_vectors(
+    audit = audit_vectors(
         ITEMS, [str(n) for n in range(2000)], queries, [f"q{n}" for n in range(100)], gold,
         [weak, f"pgvector:{url}?table=audited", "HNSW8"],
     )  # fmt: skip
-    hurt, exact, faiss = made.indexes
-    assert hurt.pairs[0].difference < 0
-    assert hurt.pairs[0].interval.low <= hurt.pairs[0].difference <= hurt.pairs[0].interval.high
-    assert hurt.speed > 0
-    assert hurt.cost.bytes > exact.cost.bytes > ITEMS.nbytes
+    approximate, exact, faiss = audit.indexes
+    assert approximate.pairs[0].difference < 0
+    assert approximate.pairs[0].interval.low <= approximate.pairs[0].difference <= approximate.pairs[0].interval.high
+    assert approximate.speed > 0
+    assert approximate.cost.bytes > exact.cost.bytes > ITEMS.nbytes
     assert exact.recall == 1
-    assert "schema=goldrank&table=audited(index=hnsw,m=2" in hurt.factory
+    assert "schema=goldrank&table=audited(index=hnsw,m=2" in approximate.factory
     assert faiss.factory == "HNSW8"
 
 
@@ -149,7 +149,7 @@ def test_an_identical_load_is_used_again_and_another_is_refused(url, pgvector_se
         with pytest.raises(InputError, match="2000 items were loaded and 1999 are there now"):
             build(spec, ITEMS)
         connection.execute("DROP TABLE goldrank.loaded")
-        assert build(spec, ITEMS).count == 2000  # the marker alone proves nothing
+        assert build(spec, ITEMS).count == 2000  # the marker alone is not trusted
 
 
 def test_a_table_of_someone_else_is_neither_used_nor_dropped(url, pgvector_server, capsys):  # noqa: F811
@@ -179,19 +179,19 @@ def test_all_is_in_the_schema_and_goes_on_request(pgvector_server, capsys):  # n
 
 
 def test_two_that_load_at_once_share_one_load(url):
-    made, start = [], threading.Barrier(3)
+    runs, start = [], threading.Barrier(3)
 
     def load():
         start.wait()
-        made.append(build(f"pgvector:{url}?schema=raced&table=both(index=hnsw)", ITEMS).top_k(QUERIES, 5))
+        runs.append(build(f"pgvector:{url}?schema=raced&table=both(index=hnsw)", ITEMS).top_k(QUERIES, 5))
 
     threads = [threading.Thread(target=load) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(made) == 3
-    assert made[0] == made[1] == made[2]
+    assert len(runs) == 3
+    assert runs[0] == runs[1] == runs[2]
 
 
 def test_a_server_killed_while_loading_leaves_nothing_and_the_next_load_is_whole(pgvector_server, monkeypatch):  # noqa: F811

@@ -1,4 +1,4 @@
-"""Exact ranks are those of rational arithmetic, however the work is cut into blocks and threads."""
+"""Exact ranks equal those of rational arithmetic, for every number of blocks and threads."""
 
 import tracemalloc
 from fractions import Fraction
@@ -22,7 +22,7 @@ COUNTS = ("above", "tied", "tied_docid", "tied_input")
 
 
 def rational_scores(query, items, similarity):
-    """The order that real numbers give: larger is nearer."""
+    """Yield exact scores as fractions; a larger score is nearer."""
     if similarity == "cosine":
         query, items = normalised(query[None])[0], normalised(items)
     exact_query = [Fraction(float(value)) for value in query]
@@ -37,17 +37,17 @@ def brute_force(queries, items, gold, similarity, query_ids, item_ids, exclude_s
         scores = list(rational_scores(queries[query_ids.index(name)], items, similarity))
         rivals = [i for i, item in enumerate(item_ids) if not (exclude_self and item == name)]
         for item in judged:
-            at = item_ids.index(item) if item in item_ids else -1
-            if at not in rivals:
+            position = item_ids.index(item) if item in item_ids else -1
+            if position not in rivals:
                 expected.append((-1, 0, 0, 0))
                 continue
-            tied = [i for i in rivals if scores[i] == scores[at] and i != at]
+            tied = [i for i in rivals if scores[i] == scores[position] and i != position]
             expected.append(
                 (
-                    sum(scores[i] > scores[at] for i in rivals),
+                    sum(scores[i] > scores[position] for i in rivals),
                     len(tied),
                     sum(item_ids[i].encode() > item.encode() for i in tied),
-                    sum(i < at for i in tied),
+                    sum(i < position for i in tied),
                 )
             )
     return expected
@@ -104,12 +104,12 @@ def test_counts_are_those_of_rational_arithmetic_for_any_block_and_threads(probl
 
 
 def close_vectors(n, dimension, dtype=np.float32, seed=0):
-    """Vectors whose scores are nearly all within rounding of each other, many of them exactly equal."""
+    """Return vectors whose scores nearly all differ by rounding errors only, and many of them not at all."""
     rng = np.random.default_rng(seed)
     base = rng.standard_normal(dimension).astype(dtype)
     rows = np.repeat(base[None], n, axis=0)
-    moved = rng.integers(0, n, 2 * n), rng.integers(0, dimension, 2 * n)
-    rows[moved] = np.nextafter(rows[moved], dtype(rng.choice([-9, 9])))
+    cells = rng.integers(0, n, 2 * n), rng.integers(0, dimension, 2 * n)
+    rows[cells] = np.nextafter(rows[cells], dtype(rng.choice([-9, 9])))
     # Swapping two numbers leaves the score of a constant query equal, which only exact arithmetic shows.
     rows[::3] = rows[::3, rng.permutation(dimension)]
     return rows
@@ -152,7 +152,7 @@ def test_float64_beyond_the_range_of_products_is_ranked_exactly(similarity):
 
 
 def mixed_problem(seed=1, n_items=3000, n_queries=40, dimension=16):
-    """Ordinary vectors with a large group of equal ones, as words without a vector make it."""
+    """Return ordinary vectors and a large group of equal ones, as texts without known words have."""
     rng = np.random.default_rng(seed)
     items = rng.standard_normal((n_items, dimension)).astype(np.float32)
     items[rng.random(n_items) < 0.6] = items[0]
@@ -242,7 +242,7 @@ def test_an_item_that_is_the_query_comes_first_and_never_beats_itself(shape, sim
     items /= np.linalg.norm(items, axis=1, keepdims=True)
     numbers = rng.integers(0, n_items, n_queries)
     gold = {str(q): {str(i): 1} for q, i in enumerate(numbers)}
-    # In one dimension other items point the same way and tie or win; from 100 on nothing comes near.
+    # In one dimension other items have the same direction and tie or win; from 100 dimensions on, none is near.
     hits = exact_hits(items[numbers], items, gold, similarity=similarity, certify=certify)
     if dimension >= 100 or n_items == 1:
         assert not hits.above.any()
@@ -374,16 +374,16 @@ def test_bad_input_is_refused_with_place_and_remedy(arguments, options, message)
 @given(st.integers(0, 2**32), st.sampled_from([3, 40, 700]), st.sampled_from(["dot", "l2"]), st.floats(0, 1))
 def test_what_is_wanted_from_a_score_on_is_found_without_looking_at_the_rest(seed, k, similarity, share):
     rng = np.random.default_rng(seed)
-    # Whole numbers tie, also at the score that is asked for.
+    # Integers give ties, also at the least score.
     items = rng.integers(-3, 4, (900, 5)).astype(np.float32)
     queries = rng.integers(-3, 4, (6, 5)).astype(np.float32)
     index = ExactIndex(items, similarity=similarity, threads=2)
-    asked, squared = index._query_vectors(queries, None), similarity == "l2"
+    query_vectors, squared = index._query_vectors(queries, None), similarity == "l2"
     arguments = {"squared": squared, "threads": 2}
-    whole = list(search(asked, index._items, index._checked(), k, **arguments))
+    whole = list(search(query_vectors, index._items, index._checked(), k, **arguments))
     least = np.array([scores[int(share * (len(scores) - 1))] for _, scores in whole])
-    found = search(asked, index._items, index._checked(), k, least=least, **arguments)
-    for (numbers, scores), (some, their), bar in zip(whole, found, least, strict=True):
-        wanted, kept = scores >= bar, their >= bar
-        assert numbers[wanted].tolist() == some[kept].tolist()
-        assert scores[wanted].tolist() == their[kept].tolist()
+    limited = search(query_vectors, index._items, index._checked(), k, least=least, **arguments)
+    for (numbers, scores), (limited_numbers, limited_scores), bar in zip(whole, limited, least, strict=True):
+        expected, actual = scores >= bar, limited_scores >= bar
+        assert numbers[expected].tolist() == limited_numbers[actual].tolist()
+        assert scores[expected].tolist() == limited_scores[actual].tolist()

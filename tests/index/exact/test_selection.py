@@ -1,4 +1,4 @@
-"""Top k: neither rising bars over blocks nor integers lose an item, whatever the blocks, threads, ties, similarity."""
+"""Top k loses no item to limits over blocks or integer scores, for all blocks, threads, ties and similarities."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from native.vector_kinds import KINDS, close_rows, vectors
 
 
 def reference(queries, items, similarity):
-    wide, asked = items.astype(np.float64), queries.astype(np.float64)
+    wide_items, wide_queries = items.astype(np.float64), queries.astype(np.float64)
     if similarity == "l2":
-        return -np.sqrt(np.square(asked[:, None] - wide[None]).sum(axis=2))
-    return asked @ wide.T
+        return -np.sqrt(np.square(wide_queries[:, None] - wide_items[None]).sum(axis=2))
+    return wide_queries @ wide_items.T
 
 
 PANELS = dict(INTEGER_KERNELS)
@@ -38,7 +38,7 @@ by_integers = pytest.mark.parametrize("product", INTEGERS, indirect=True)
 
 @pytest.fixture(params=["blas", *INTEGERS], autouse=True)
 def product(request, monkeypatch):
-    """Everything goes through the selection of each product, in blocks so small that the bar rises many times."""
+    """Run each test with each kind of product, in blocks so small that the limit rises many times."""
     kernels = [] if request.param == "blas" else [(request.param, PANELS[request.param])]
     monkeypatch.setattr(products, "INTEGER_KERNELS", kernels)
     monkeypatch.setattr(integer_selection, "_BLOCK_ELEMENTS", 64)
@@ -55,14 +55,14 @@ def test_the_best_k_are_those_of_all_float64_scores(similarity, threads, seed, k
     rng = np.random.default_rng(seed)
     items, queries = rng.standard_normal((900, 6)), rng.standard_normal((3, 6))
     if coarse:
-        # Few different scores, so that ties stand at the cut and the ids decide.
+        # With few different scores there are ties at the cutoff, which the ids break.
         items, queries = np.rint(items), np.rint(queries)
     items, queries = items.astype(np.float32), queries.astype(np.float32)
     ids = [f"d{number}" for number in range(len(items))]
-    found = exact_index(items, ids, similarity, threads=threads).top_k(queries, k)
+    run = exact_index(items, ids, similarity, threads=threads).top_k(queries, k)
     for row, scores in enumerate(reference(queries, items, similarity)):
         best = sorted(zip(scores.round(9).tolist(), ids, strict=True), reverse=True)[:k]
-        ranked = found[str(row)]
+        ranked = run[str(row)]
         np.testing.assert_allclose(list(ranked.values()), [score for score, _ in best], atol=1e-6)
         if coarse:
             assert list(ranked) == [name for _, name in best]
@@ -91,7 +91,7 @@ def test_the_best_k_and_their_scores_do_not_depend_on_the_product(similarity, ki
 
     def best(k, threads, part):
         index = exact_index(items, ids, similarity, threads=threads)
-        # The second search finds the integers of the first.
+        # The second search reuses the integers of the first.
         runs = [index.top_k(queries[part], k, exclude_self=False) for _ in range(2)]
         assert runs[0].to_dict() == runs[1].to_dict()
         return [list(ranked.items()) for ranked in runs[0].to_dict().values()]
@@ -109,7 +109,7 @@ def test_items_below_the_least_score_may_be_left_out_but_no_others(squared):
     tables = [VectorTable(rows, "rows", normalise=False) for rows in (queries, items)]
     lengths = tables[1].check(1)
     everything = list(search(*tables, lengths, 20, squared=squared, threads=1))
-    # From "no bar" to a bar that nothing reaches.
+    # The least scores range from none to one that no item reaches.
     least = np.array(
         [
             [-np.inf, scores[19], scores[5], scores[0], scores[0] / 2 + 1][q % 5]
@@ -127,19 +127,19 @@ def test_items_below_the_least_score_may_be_left_out_but_no_others(squared):
 def test_many_integers_are_not_kept(monkeypatch):
     items, queries = hard_vectors("normal", np.random.default_rng(4))
     index = exact_index(items, similarity="cosine")
-    kept = index.top_k(queries, 5).to_dict()
+    expected = index.top_k(queries, 5).to_dict()
     assert len(index._integers._kept) == len(index._integers.starts)
     monkeypatch.setattr(integer_selection, "_KEPT_BYTES", 2 * items.size - 1)
     index = exact_index(items, similarity="cosine")
-    assert index.top_k(queries, 5).to_dict() == kept
+    assert index.top_k(queries, 5).to_dict() == expected
     assert not index._integers._kept
 
 
 def test_few_queries_at_a_time_are_searched_where_many_candidates_are_wanted(product, monkeypatch):
     items, queries = hard_vectors("twice", np.random.default_rng(4))
-    together = exact_index(items).top_k(queries, 50).to_dict()
+    expected = exact_index(items).top_k(queries, 50).to_dict()
     monkeypatch.setattr(exact_search, "_ENTRIES", 1000)
-    assert exact_index(items).top_k(queries, 50).to_dict() == together
+    assert exact_index(items).top_k(queries, 50).to_dict() == expected
 
 
 def test_an_index_is_searched_in_two_precisions(product):

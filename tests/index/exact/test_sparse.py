@@ -22,7 +22,7 @@ def matrices(rows):
 @given(matrices(4), matrices(9), st.sampled_from(["dot", "cosine", "l2"]), st.booleans(), st.sampled_from([None, 1, 4]))
 def test_counts_equal_those_of_dense_vectors(queries, items, similarity, exclude_self, block):
     gold = {str(q): {str(i): 1 for i in range(0, len(items) + 1, 2)} for q in range(len(queries))}
-    # Both sides see the same stored numbers: cosine rows are brought to length 1 once, before the comparison.
+    # Both indexes get the same numbers: for cosine, rows are normalised once, before the comparison.
     if similarity == "cosine":
         lengths = [np.linalg.norm(side, axis=1, keepdims=True) for side in (queries, items)]
         queries, items = (side / np.where(n > 0, n, 1) for side, n in zip((queries, items), lengths, strict=True))
@@ -38,10 +38,10 @@ def test_counts_equal_those_of_dense_vectors(queries, items, similarity, exclude
 @given(matrices(3), matrices(9), st.sampled_from(["dot", "cosine", "l2"]), st.integers(1, 10), st.booleans())
 def test_the_top_k_is_that_of_dense_vectors(queries, items, similarity, k, exclude_self):
     dense = ExactIndex(items, similarity=similarity).top_k(queries, k, exclude_self=exclude_self).to_dict()
-    found = SparseExactIndex(csr_matrix(items), similarity=similarity).top_k(
+    sparse = SparseExactIndex(csr_matrix(items), similarity=similarity).top_k(
         csr_matrix(queries), k, exclude_self=exclude_self
     )
-    for query, ranking in found.to_dict().items():
+    for query, ranking in sparse.to_dict().items():
         # Scores of near-equal items may differ in the last bit between the two, so the items are compared by score.
         assert sorted(ranking.values()) == pytest.approx(sorted(dense[query].values()), abs=1e-7)
 

@@ -1,4 +1,4 @@
-"""Ranks over shards are those over memory, bit for bit, however the items are cut and whoever is done first."""
+"""Ranks over shards equal those in memory, bit for bit, for all cuts and orders of completion."""
 
 import os
 import tempfile
@@ -37,10 +37,10 @@ def problems(draw):
     items = np.array(draw(st.lists(rows, min_size=n_items, max_size=n_items))) * draw(scales)
     odd = draw(st.integers(2, 5))
     items[::odd] *= draw(scales)
-    # A scale of a scale may leave the range of a float32, which no index takes.
+    # Two scales together can exceed the range of float32, which every index refuses.
     items = np.clip(items, -1e36, 1e36)
     queries = np.array(draw(st.lists(rows, min_size=n_queries, max_size=n_queries))) * draw(scales)
-    # Neither by number nor by code units do these come in the order of their bytes.
+    # The order of these names by bytes differs from the orders by number and by UTF-16 code unit.
     names = draw(st.permutations([f"{n}" for n in range(8, 8 + n_items)] + ["é", "\U0001f600", "\uffee"]))[:n_items]
     query_ids = [*names[:2], "q2", "q3", "q4", "q5"][:n_queries]
     known = st.lists(st.sampled_from([*names, "outside"]), min_size=1, max_size=6, unique=True)
@@ -59,22 +59,22 @@ def test_hits_and_top_k_are_those_of_the_index_in_memory_for_any_cut_and_order(
     queries, items, gold, query_ids, item_ids, cuts = problem
     whole = ExactIndex(items, item_ids, similarity)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        # Waiting for the disk is most of the time that so many small files take.
+        # Without this, waiting for the disk takes most of the time for so many small files.
         patch.setattr(os, "fsync", lambda _: None)
         shards = stored(folder, item_ids, items, cuts)
         index = ShardedIndex(shards, item_ids, similarity, engine=InProcess(workers, seed), folder=f"{folder}/jobs")
-        found = index.exact_hits(queries, gold, query_ids, own)
-        ranked = index.top_k(queries, k, query_ids, own)
-    assert_same_hits(found, whole.exact_hits(queries, gold, query_ids, own))
-    assert_same_run(ranked, whole.top_k(queries, k, query_ids, own))
+        hits = index.exact_hits(queries, gold, query_ids, own)
+        run = index.top_k(queries, k, query_ids, own)
+    assert_same_hits(hits, whole.exact_hits(queries, gold, query_ids, own))
+    assert_same_run(run, whole.top_k(queries, k, query_ids, own))
 
 
 def close_items(n, dimension, seed=0):
-    """Vectors whose scores are nearly all within rounding of each other, many of them equal, some zero."""
+    """Return vectors whose scores nearly all differ by rounding errors only, many of them equal, some zero."""
     rng = np.random.default_rng(seed)
     rows = np.repeat(rng.standard_normal(dimension).astype(np.float32)[None], n, axis=0)
-    moved = rng.integers(0, n, n), rng.integers(0, dimension, n)
-    rows[moved] = np.nextafter(rows[moved], np.float32(9))
+    cells = rng.integers(0, n, n), rng.integers(0, dimension, n)
+    rows[cells] = np.nextafter(rows[cells], np.float32(9))
     rows[::3] = rows[::3, rng.permutation(dimension)]
     rows[::50] = 0
     rows[1::4] = rng.standard_normal((len(rows[1::4]), dimension))
@@ -91,7 +91,9 @@ def test_close_and_tied_items_are_counted_alike_with_few_queries_and_with_many(s
     rng = np.random.default_rng(2)
     queries = np.concatenate([np.ones((1, 24), np.float32), items[: asked - 1]])
     query_ids = ["q", *ids[: asked - 1]]
-    gold = {name: {ids[n]: 1 for n in rng.integers(0, 600, 1 + at % 5)} for at, name in enumerate(query_ids)}
+    gold = {
+        name: {ids[n]: 1 for n in rng.integers(0, 600, 1 + position % 5)} for position, name in enumerate(query_ids)
+    }
     whole = ExactIndex(items, ids, similarity)
     wanted, ranked = whole.exact_hits(queries, gold, query_ids, own), whole.top_k(queries, 40, query_ids, own)
     assert wanted.tied.max() > 64
@@ -126,7 +128,7 @@ def test_cosine_and_dot_of_normalised_rows_give_the_same_hits_and_scores(tmp_pat
     assert_same_hits(by_cosine.exact_hits(queries, gold), of_units.exact_hits(units, gold))
     assert_same_run(by_cosine.top_k(queries, 20), of_units.top_k(units, 20))
     rows = np.array([333, 0, 499, 0, 100])
-    # As for ExactIndex, what is compared by cosine is normalised by the index and not before.
+    # As in ExactIndex, stored rows are not normalised; the index normalises them when it compares by cosine.
     assert np.array_equal(by_cosine.items[rows], items[rows])
     assert by_cosine.items.shape == items.shape
     assert by_cosine.items.dtype == items.dtype
@@ -136,15 +138,15 @@ def test_cosine_and_dot_of_normalised_rows_give_the_same_hits_and_scores(tmp_pat
 def test_where_an_entry_of_its_own_stands_is_told_from_the_rows_of_the_index(similarity, tmp_path):
     _, items, ids, _ = problem_of()
     items[7], items[450] = items[3], items[3]
-    asked = [3, 7, 200, 450]
-    queries, query_ids = items[asked], [ids[row] for row in asked]
+    query_rows = [3, 7, 200, 450]
+    queries, query_ids = items[query_rows], [ids[row] for row in query_rows]
     gold = Gold({name: {ids[row]: 1 for row in (7, 120, 450, 499)} for name in query_ids})
     shards = stored(tmp_path, ids, items, [100, 333])
     index = ShardedIndex(shards, ids, similarity, engine=InProcess(), folder=str(tmp_path / "jobs"))
-    found = hits_beside_own(index, index.items, queries, query_ids, gold)
-    wanted = hits_beside_own(ExactIndex(items, ids, similarity), items, queries, query_ids, gold)
-    assert_same_hits(found, wanted)
-    assert np.array_equal(found.own, wanted.own)
+    hits = hits_beside_own(index, index.items, queries, query_ids, gold)
+    expected = hits_beside_own(ExactIndex(items, ids, similarity), items, queries, query_ids, gold)
+    assert_same_hits(hits, expected)
+    assert np.array_equal(hits.own, expected.own)
 
 
 @pytest.mark.parametrize("row", [7, 450])
@@ -189,8 +191,8 @@ def test_a_transform_gives_the_bits_of_one_applied_in_memory(text, tmp_path):
     pipeline = Pipeline.parse(text).fit(StoredVectors(shards))
     assert pipeline.identity == Pipeline.parse(text).fit(items).identity
     pipeline.save(tmp_path / "transform.npz")
-    made = pipeline.apply(items)
-    queries, gold = made[::700].copy(), {str(q): {ids[41 * q]: 1, ids[-1 - q]: 1} for q in range(10)}
+    transformed = pipeline.apply(items)
+    queries, gold = transformed[::700].copy(), {str(q): {ids[41 * q]: 1, ids[-1 - q]: 1} for q in range(10)}
     for similarity in SIMILARITIES:
         index = ShardedIndex(
             shards,
@@ -200,12 +202,12 @@ def test_a_transform_gives_the_bits_of_one_applied_in_memory(text, tmp_path):
             folder=str(tmp_path / "jobs"),
             transform=str(tmp_path / "transform.npz"),
         )
-        whole = ExactIndex(made, ids, similarity)
+        whole = ExactIndex(transformed, ids, similarity)
         assert (index.dimension, len(index), index.ids) == (whole.dimension, len(whole), whole.ids)
         assert_same_hits(index.exact_hits(queries, gold), whole.exact_hits(queries, gold))
         assert_same_run(index.top_k(queries, 30), whole.top_k(queries, 30))
         rows = np.array([len(items) - 1, 4096, 4095, 0, 9000])
-        assert np.array_equal(index.items[rows].view(np.int32), made[rows].view(np.int32))
+        assert np.array_equal(index.items[rows].view(np.int32), transformed[rows].view(np.int32))
 
 
 def test_with_a_transform_shards_that_split_its_blocks_are_refused(tmp_path):
@@ -223,9 +225,9 @@ def test_later_searches_hand_over_only_what_can_still_enter(tmp_path):
     wanted = ExactIndex(items, ids, "dot").top_k(queries, 50)
     assert_same_run(index.top_k(queries, 50), wanted)
     results = sorted(tmp_path.glob("jobs/*/*.result"))
-    handed = [worker.read_result(str(path))["per_query"] for path in results]
-    assert [int(counts[0]) for counts in handed] == [50] + 9 * [0]
-    assert all(0 < counts.sum() < 400 for counts in handed[3:])
+    counts_of_shards = [worker.read_result(str(path))["per_query"] for path in results]
+    assert [int(counts[0]) for counts in counts_of_shards] == [50] + 9 * [0]
+    assert all(0 < counts.sum() < 400 for counts in counts_of_shards[3:])
 
 
 def test_the_driver_never_holds_the_items(tmp_path):
@@ -240,7 +242,7 @@ def test_the_driver_never_holds_the_items(tmp_path):
     index.top_k(queries, 10)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # All items take 10 MB; the worker, in this process too, holds one shard of 640 kB and what it counts with.
+    # All items take 10 MB; the worker, in this process too, holds one shard of 640 kB and its counting buffers.
     assert peak < 6e6
     assert_same_hits(hits, ExactIndex(items, ids, "dot").exact_hits(queries, gold))
 
@@ -286,11 +288,11 @@ def test_what_cannot_be_ranked_is_refused_with_place_and_remedy(change, message,
 
 def test_shards_with_other_counts_or_in_another_order_are_refused(tmp_path):
     queries, items, ids, _ = problem_of(n=10)
-    one, two = stored(tmp_path, ids, items, [5])
+    first, second = stored(tmp_path, ids, items, [5])
     options = {"engine": InProcess(), "folder": str(tmp_path / "jobs")}
     with pytest.raises(InputError, match=r"1\.parquet: this shard starts with row 5, the ones before it end at row 0"):
-        ShardedIndex([two, one], ids, **options)
-    index = ShardedIndex([one, VectorShard(two.path, 5, 4)], ids[:9], **options)
+        ShardedIndex([second, first], ids, **options)
+    index = ShardedIndex([first, VectorShard(second.path, 5, 4)], ids[:9], **options)
     with pytest.raises(InputError, match=r"1\.parquet: this shard holds 5 vectors, 4 are expected"):
         index.top_k(queries, 3)
     with pytest.raises(InputError, match="k is 0"):

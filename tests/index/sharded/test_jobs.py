@@ -1,4 +1,4 @@
-"""What shards give is kept: a second start makes only what is missing, and trusts nothing damaged or of another job."""
+"""Jobs of a sharded index: completed shards are reused, and damaged results or those of another job are not."""
 
 import numpy as np
 import pytest
@@ -20,19 +20,19 @@ def test_a_second_start_does_only_the_shards_that_are_missing(work, tmp_path):
         index = ShardedIndex(shards, ids, engine=engine, folder=str(tmp_path / "jobs"))
         return index.exact_hits(queries, gold) if work == "count" else index.top_k(queries, 50)
 
-    def agrees(made):
+    def agrees(result):
         whole = ExactIndex(items, ids)
         if work == "count":
-            assert_same_hits(made, whole.exact_hits(queries, gold))
+            assert_same_hits(result, whole.exact_hits(queries, gold))
         else:
-            assert_same_run(made, whole.top_k(queries, 50))
+            assert_same_run(result, whole.top_k(queries, 50))
 
     first, second, third = InProcess(seed=1, dies_after=(work, 3)), InProcess(), InProcess()
     with pytest.raises(KilledError):
         ask(first)
     agrees(ask(second))
-    done = [{task.number for task in engine.of(work)} for engine in (first, second)]
-    assert (len(done[0]), len(done[1]), done[0] | done[1]) == (3, 2, {0, 1, 2, 3, 4})
+    numbers = [{task.number for task in engine.of(work)} for engine in (first, second)]
+    assert (len(numbers[0]), len(numbers[1]), numbers[0] | numbers[1]) == (3, 2, {0, 1, 2, 3, 4})
     agrees(ask(third))
     assert not third.of(work)
 
@@ -57,8 +57,8 @@ def test_a_damaged_shard_or_job_is_refused_by_its_name(tmp_path):
     queries, items, ids, gold = problem_of()
     shards = stored(tmp_path, ids, items, [100, 200])
     content = bytearray((tmp_path / "1.parquet").read_bytes())
-    at = content.index(items[150].tobytes())
-    content[at] ^= 1
+    offset = content.index(items[150].tobytes())
+    content[offset] ^= 1
     (tmp_path / "1.parquet").write_bytes(content)
     index = ShardedIndex(shards, ids, engine=InProcess(), folder=str(tmp_path / "jobs"))
     with pytest.raises(InputError, match=r"1\.parquet: this shard is damaged: its checksum is wrong; write"):
@@ -99,13 +99,13 @@ def test_everything_that_decides_the_counts_makes_another_job(tmp_path):
 def test_forgetting_removes_the_jobs_of_this_index_alone(tmp_path):
     queries, items, ids, gold = problem_of()
     shards = stored(tmp_path, ids, items, [100])
-    one, other = (
+    index, other_index = (
         ShardedIndex(shards, ids, similarity, engine=InProcess(), folder=str(tmp_path / "jobs"))
         for similarity in ("dot", "l2")
     )
-    one.exact_hits(queries, gold)
-    one.top_k(queries, 3)
-    other.exact_hits(queries, gold)
-    one.forget()
+    index.exact_hits(queries, gold)
+    index.top_k(queries, 3)
+    other_index.exact_hits(queries, gold)
+    index.forget()
     assert len(list((tmp_path / "jobs").iterdir())) == 1
-    assert_same_hits(one.exact_hits(queries, gold), ExactIndex(items, ids, "dot").exact_hits(queries, gold))
+    assert_same_hits(index.exact_hits(queries, gold), ExactIndex(items, ids, "dot").exact_hits(queries, gold))

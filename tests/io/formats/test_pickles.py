@@ -1,4 +1,4 @@
-"""Pickles from outside: plain data comes through unchanged, and whatever else they hold is refused unexecuted."""
+"""Restricted pickles: plain data loads unchanged, and all other content is refused without running it."""
 
 import collections
 import os
@@ -48,7 +48,7 @@ def test_the_gold_of_the_original_data_is_read(protocol):
 
 
 class Calls:
-    """Pickles as a call of anything."""
+    """An object that is pickled as the call of a function."""
 
     def __init__(self, function, *arguments):
         self.call = function, arguments
@@ -83,10 +83,10 @@ def attacks(marker):
     yield "operator.attrgetter", pickle.dumps(operator.attrgetter("system"))
     yield "functools.partial", pickle.dumps(functools.partial(os.system, command))
     yield "copyreg._reconstructor", pickle.dumps(Calls(copyreg._reconstructor, list, object, None))
-    # A dotted name walks through attributes in protocol 4.
+    # In protocol 4 a dotted name is resolved through attributes.
     dotted = text("builtins"), text("dict.__class__.__subclasses__"), b"\x93", b")", b"R"
     yield "dict.__class__", hand_made(*dotted)
-    # The name is put together on the stack, so no look at the text of the file would find it.
+    # The name is assembled on the stack, so a search in the text of the file would not find it.
     yield "posix.system", hand_made(text("posix"), text("system"), b"\x93", text(command), b"\x85", b"R")
     yield "INST", b"(S'" + command.encode() + b"'\nios\nsystem\n."
     yield "os.system", b"(cos\nsystem\nS'" + command.encode() + b"'\no."
@@ -133,8 +133,8 @@ def test_noise_is_refused_as_bad_input_or_is_plain_data(noise):
 @given(st.data())
 def test_a_flipped_byte_is_refused_as_bad_input_or_leaves_plain_data(data):
     pickled = bytearray(pickle.dumps(collections.defaultdict(dict, a={"b": 1, "c": [1.5, (2, "x")]})))
-    at = data.draw(st.integers(0, len(pickled) - 1))
-    pickled[at] = data.draw(st.integers(0, 255))
+    position = data.draw(st.integers(0, len(pickled) - 1))
+    pickled[position] = data.draw(st.integers(0, 255))
     with suppress(InputError):
         assert not isinstance(load_restricted(bytes(pickled), "flipped.pkl"), type)
 

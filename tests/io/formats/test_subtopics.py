@@ -1,4 +1,4 @@
-"""Gold judged by subtopic: every format brings it back, and what does not hold it says so."""
+"""Gold with subtopics reads back equal from every format that holds them, and other formats refuse it."""
 
 import pandas as pd
 import pytest

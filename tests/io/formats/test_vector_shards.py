@@ -1,4 +1,4 @@
-"""Shards give back the very bits that were written, a few rows or all of them, and damage does not go unnoticed."""
+"""Shards return the written bits, for some rows or all of them, and damage is detected."""
 
 from contextlib import suppress
 from itertools import pairwise
@@ -29,13 +29,13 @@ SIZES = [0, 1, 2, PIECE_ROWS, PIECE_ROWS + 1, GROUP_ROWS - 1, GROUP_ROWS, 2 * GR
 
 
 def some_vectors(count, dimension=3, seed=0):
-    """Any bits, the odd ones among them: NaN with a payload, infinities, negative zero, subnormal numbers."""
+    """Return vectors of any bits, with NaN payloads, infinities, negative zeros and subnormal numbers among them."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, 2**32, (count, dimension), dtype=np.uint32).view(np.float32)
 
 
-def same_bits(found, wanted):
-    return found.dtype == np.float32 and np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
+def same_bits(actual, expected):
+    return actual.dtype == np.float32 and np.array_equal(actual.view(np.uint32), expected.view(np.uint32))
 
 
 def refuse_to_decode(*_):
@@ -49,10 +49,10 @@ def test_ids_and_bits_come_back_right_from_the_pages(count, dimension, tmp_path,
     ids = [("é" * (number % 3)) + str(number) for number in range(count)]
     write_vectors(path, ids, rows)
     monkeypatch.setattr(ShardFile, "_decoded", refuse_to_decode)
-    found_ids, found = read_vectors(path)
-    assert found_ids == ids
-    assert same_bits(found, rows)
-    assert found.shape == rows.shape
+    read_ids, read_rows = read_vectors(path)
+    assert read_ids == ids
+    assert same_bits(read_rows, rows)
+    assert read_rows.shape == rows.shape
 
 
 def test_any_parquet_reader_reads_a_shard(tmp_path):
@@ -166,8 +166,8 @@ def test_a_damaged_shard_is_refused_by_its_name(at, tmp_path):
     if at in ("cut", "empty"):
         content = content[: len(content) // 2] if at == "cut" else b""
     else:
-        place = {"id": content.index(b"name-7"), "vector": content.index(rows[200].tobytes()), "footer": -2}[at]
-        content[place] ^= 2
+        offset = {"id": content.index(b"name-7"), "vector": content.index(rows[200].tobytes()), "footer": -2}[at]
+        content[offset] ^= 2
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"bad\.parquet: .*(damaged|cannot be read).*"):
         read_vectors(str(path))
@@ -183,9 +183,9 @@ def test_a_flipped_bit_anywhere_gives_an_error_or_the_same_rows(tmp_path_factory
     content[place % len(content)] ^= 1 << bit
     path.write_bytes(content)
     with suppress(InputError):
-        found_ids, found = read_vectors(str(path))
-        assert found_ids == ids
-        assert same_bits(found, rows)
+        read_ids, read_rows = read_vectors(str(path))
+        assert read_ids == ids
+        assert same_bits(read_rows, rows)
 
 
 def test_a_parquet_file_of_something_else_is_refused(tmp_path):
@@ -217,23 +217,23 @@ def test_sparse_vectors_are_not_written(tmp_path):
 
 
 def test_shards_must_follow_each_other_and_agree_in_their_dimension(tmp_path):
-    one, two = shards_of(tmp_path, some_vectors(10), [4])
+    first, second = shards_of(tmp_path, some_vectors(10), [4])
     with pytest.raises(InputError, match=r"1\.parquet: this shard starts with row 4, the ones before it end at row 0"):
-        StoredVectors([two, one])
+        StoredVectors([second, first])
     with pytest.raises(InputError, match="no shards"):
         StoredVectors([])
     with pytest.raises(InputError, match=r"0\.parquet: this shard holds 4 vectors, 5 are expected"):
-        StoredVectors([VectorShard(one.path, 0, 5)])[:1]
-    write_vectors(two.path, ["a"], some_vectors(1, 7))
+        StoredVectors([VectorShard(first.path, 0, 5)])[:1]
+    write_vectors(second.path, ["a"], some_vectors(1, 7))
     with pytest.raises(InputError, match=r"1\.parquet: this shard has 7 dimensions, the first one 3"):
-        StoredVectors([one, VectorShard(two.path, 4, 1)])[:]
+        StoredVectors([first, VectorShard(second.path, 4, 1)])[:]
 
 
 def test_sums_notice_every_single_bit():
     rows = some_vectors(PIECE_ROWS + 1, 3)
     before = stored._sums_of(rows)
-    for place in range(0, rows.nbytes, 97):
+    for position in range(0, rows.nbytes, 97):
         for bit in range(8):
             changed = rows.copy()
-            changed.reshape(-1).view(np.uint8)[place] ^= 1 << bit
+            changed.reshape(-1).view(np.uint8)[position] ^= 1 << bit
             assert stored._sums_of(changed) != before

@@ -1,4 +1,4 @@
-"""Checking of chunks: each fault is counted once, with a place to look at."""
+"""Test the checks of chunks: each fault is counted once and reported with an example location."""
 
 import json
 from dataclasses import asdict, replace
@@ -151,25 +151,25 @@ def test_the_last_word_of_a_title_stands_before_comma_and_parentheses():
 
 def test_chunks_that_we_made_ourselves_name_the_person_nowhere():
     text = "Lise Meitner met Otto Hahn. Meitner's nephew Otto Robert Frisch wrote to Lise. The Meitner Prize lives on."
-    made = list(mask_pages([Page("7", "Lise Meitner", text)], size=60))
-    assert check_chunks(made).findings == ()
+    chunks = list(mask_pages([Page("7", "Lise Meitner", text)], size=60))
+    assert check_chunks(chunks).findings == ()
 
 
 def test_the_facts_of_the_real_sample_hold(sample):
-    """98 chunks have the surname left in the reading of `last_word`, and 91 masks follow another one."""
+    """The sample has 98 chunks that still contain the surname as `last_word` reads it, and 91 adjacent masks."""
     report = check_file(sample)
     assert (report.pages, report.chunks, report.masks) == (374, 374, 698)
     assert count(report, "surnames inside words") == 98
     assert count(report, "adjacent masks") == 91
     assert not report.of("error")
-    # Whole words with a capital: fewer, as He, I and others were found in other words.
+    # Whole capitalised words are fewer, because short surnames such as He also match inside other words.
     assert 80 < count(report, "leaked surnames") < 98
 
 
 def test_merging_the_real_sample_leaves_only_masks_in_two_lines_adjacent(sample):
     merged = []
-    for given in read_chunks(sample):
-        masked = Masked(given.pieces, given.masks).merged()
-        merged.append(replace(given, text=masked.text, masks=masked.hidden))
+    for chunk in read_chunks(sample):
+        masked = Masked(chunk.pieces, chunk.masks).merged()
+        merged.append(replace(chunk, text=masked.text, masks=masked.hidden))
     assert count(check_chunks(merged), "adjacent masks") == 2
-    assert sum(len(given.masks) for given in merged) == 698 - 89
+    assert sum(len(chunk.masks) for chunk in merged) == 698 - 89

@@ -1,4 +1,4 @@
-"""Reading and writing of chunks and pages."""
+"""Test reading and writing of chunks and pages."""
 
 import bz2
 import gzip

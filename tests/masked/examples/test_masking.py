@@ -1,4 +1,4 @@
-"""Making of chunks from pages: what counts as a mention, what a mask hides, and where pages are cut."""
+"""Test how chunks are made from pages: detection of mentions, masking and splitting."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def masked(title, text, *names):
 
 
 MENTIONS = [
-    # In full, in part, and with what names have in and around them; mentions stand in brackets.
+    # Full and partial names, with punctuation in and around them; mentions are in brackets.
     ("Lise Meitner", "[Lise Meitner] met Otto Hahn, as [Meitner] said and [Lise] knew."),
     ("Lise Meitner", "[Meitner]'s work, [MEITNER]’S fame."),
     ("Casey Jones", "The [Jones]' house"),
@@ -49,7 +49,7 @@ MENTIONS = [
     ("Irène Joliot-Curie", "In the Radium Institute [Irène] met him; in Berlin [Joliot-Curie] did not."),
     ("Artemisia Gentileschi", "She painted for Charles I. [Artemisia]'s letters survive."),
     ("Hugh Jass", "[Jass],\n[Hugh]\n[Hugh Jass]"),
-    # Others, and words that only look like the name.
+    # Names of other people, and words that only look like the name.
     ("Alexander von Humboldt", "His brother Wilhelm von Humboldt and Margarethe zu Humboldt"),
     ("Alexander von Humboldt", "Alexander Graham Bell and Alexander von Tauberstein"),
     ("John F. Kennedy", "Robert Kennedy, R. Kennedy and Robert F. Kennedy"),
@@ -213,7 +213,7 @@ def demo_pages():
 
 
 def test_every_name_listed_for_our_own_pages_is_found_where_it_names_the_person():
-    """What is left of a listed name in our pages belongs to relatives and other bearers of it."""
+    """Parts of listed names that remain in the demo pages belong to relatives and namesakes."""
     left = {}
     for page in demo_pages():
         text = masked(page.title, page.text, *page.names)
@@ -258,13 +258,13 @@ def test_masking_the_real_sample_again_takes_what_was_left(shared_data):
     chunks = read_chunks(shared_data / "masked" / "wiki_mask_filling" / "small-test-mask.jsonl")
     texts = [(chunk.title, Masked(chunk.pieces, chunk.masks).restored) for chunk in chunks]
     again = [(title, masked(title, text)) for title, text in texts]
-    # The others mask relatives and namesakes (Sun Quan for Sun He), or pieces of words.
+    # The other masks hide relatives and namesakes (Sun Quan for Sun He), or parts of words.
     assert sum(MASK in text for _, text in again) > 335
     assert not any(find_mentions(text, title) for title, text in again)
 
 
 class FakeSpacy:
-    """Finds PERSON where a text says so, as a model would, possessive included."""
+    """Replacement for spaCy that finds the given spans, including possessives, as a real model would."""
 
     def __init__(self, spans):
         self.spans = spans

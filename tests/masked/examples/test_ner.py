@@ -1,4 +1,4 @@
-"""Persons found by a model of transformers that classifies tokens: a tiny one, made here, that knows four words."""
+"""Test person detection by token classification with a tiny transformers model that knows four words."""
 
 import json
 
@@ -17,7 +17,7 @@ LONGEST = 16
 
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory):
-    """A model without layers: the embedding of a token is its place in the vocabulary, which decides the label."""
+    """Build a model without layers, in which the vocabulary index of a token decides its label."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors

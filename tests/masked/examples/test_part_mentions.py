@@ -1,4 +1,4 @@
-"""Masking of the profile source: every part of the title's name as it stands, and how near that comes to the sample."""
+"""Test masking with the profile source, which hides every part of the title's name, against the real sample."""
 
 import re
 from pathlib import Path
@@ -61,7 +61,7 @@ def test_all_masks_of_the_sample_hold_a_part_of_the_title_and_the_guide_says_how
     path = shared_data / "masked" / "wiki_mask_filling" / "small-test-mask.jsonl"
     chunks = list(read_chunks(path))
     masks = [(mask, chunk.title) for chunk in chunks for mask in chunk.masks]
-    assert (sum(holds_part(*each) for each in masks), len(masks)) == (698, 698)
+    assert (sum(holds_part(*pair) for pair in masks), len(masks)) == (698, 698)
     for profile in ("source", "strict"):
         assert main(["masked", "check", str(path), "--remask", profile]) == 0
         assert capsys.readouterr().out.strip() in GUIDE.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Tables of other names, and the guesses of a list that name the same person."""
+"""Test alias tables and the grouping of guesses that name the same person."""
 
 import gzip
 import json
@@ -12,11 +12,11 @@ from goldrank.masked.names.aliases import group_aliases, read_aliases
 
 
 def groups(*guesses):
-    """The guesses that were put together, as sets."""
-    found = {}
+    """Return the groups of guesses as sorted lists."""
+    by_group = {}
     for guess, number in zip(guesses, group_aliases(guesses), strict=True):
-        found.setdefault(number, set()).add(guess)
-    return sorted(map(sorted, found.values()))
+        by_group.setdefault(number, set()).add(guess)
+    return sorted(map(sorted, by_group.values()))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_names_that_may_be_of_several_persons_stay_alone(apart):
 def test_a_surname_that_several_full_names_share_joins_the_one_with_the_largest_sum(one, other, shared):
     assert group_aliases([one, other, shared], [[0.3], [0.2], [0.9]]) == [0, 1, 0]
     assert group_aliases([one, other, shared], [[0.3], [0.2, 0.2], [0.9]]) == [0, 1, 1]
-    # Equal sums: the first in the alphabet, wherever it stands in the list.
+    # With equal sums the first name in alphabetical order wins, regardless of its position in the list.
     assert group_aliases([other, one, shared], [[0.2], [0.1, 0.1], [0.9]]) == [0, 1, 1]
 
 
@@ -82,7 +82,7 @@ def test_a_given_name_joins_no_person_where_several_have_it():
 
 def test_a_shared_surname_does_not_count_where_another_one_goes():
     guesses = ["Ann Lee Fox", "Tom Lee Fox", "Ann Fox", "Fox", "Lee Fox"]
-    # Ann Fox joins Ann Lee Fox first; Lee Fox and Fox are both shared, and each goes by the sums before it joins.
+    # Ann Fox joins Ann Lee Fox first; Lee Fox and Fox are both shared, and each joins by the sums before the merge.
     assert group_aliases(guesses, [[0.2], [0.3], [0.2], [0.5], [0.1]]) == [0, 1, 0, 0, 0]
 
 

@@ -1,4 +1,4 @@
-"""Whether a guess names the person of a title: a table of cases for each class, and what holds for all of them."""
+"""Test whether a guess names the person of a title: cases for each class, and properties of all matchers."""
 
 import string
 import unicodedata
@@ -373,8 +373,8 @@ CASES = {
     [pytest.param(*case, id=f"{kind}: {case[1]} for {case[0]}") for kind, cases in CASES.items() for case in cases],
 )
 def test_a_guess_names_the_person_as_well_as_it_does(title, guess, tier):
-    found = Person(title).match(guess)
-    assert (found and found.tier) == tier, found
+    match = Person(title).match(guess)
+    assert (match and match.tier) == tier, match
 
 
 def test_the_table_has_enough_cases_of_both_kinds_in_every_class():
@@ -474,7 +474,7 @@ def test_every_title_of_the_sample_is_matched_by_itself_its_display_and_its_surn
     for person in people:
         assert person.match(person.title).tier == Tier.EXACT, person.title
         assert person.match(person.display).tier == Tier.EXACT, person.title
-        # One letter is never enough: Winky D.
+        # A surname of one letter, as in Winky D, never matches alone.
         if len(person.surname) > 1:
             assert person.match(person.surname).tier >= Tier.SURNAME, person.title
 
@@ -519,24 +519,24 @@ def test_tokens_tell_a_surname_from_a_given_name():
 @pytest.mark.parametrize(
     ("title", "guess", "right"),
     [
-        # One group around one part, and one that spans several: the parentheses are no part of what is sought.
+        # Parentheses around one part or several parts are not searched for.
         ("Ian Young (academic)", "an academic", True),
         ("Ian Young (academic)", "(academic)", True),
         ("Anthony St Leger (Lord Deputy of Ireland)", "the Lord", True),
         ("Anthony St Leger (Lord Deputy of Ireland)", "Northern Ireland", True),
         ("Anthony St Leger (Lord Deputy of Ireland)", "Ireland)", True),
         ("Anthony St Leger (Lord Deputy of Ireland)", "(Lor", False),
-        # A full stop is itself, and so is what would repeat or choose.
+        # A full stop matches literally, and so do the operators * and ?.
         ("John F. Kennedy", "Frank Sinatra", False),
         ("John F. Kennedy", "F. Sinatra", True),
         ("M*A*S*H", "MASH", False),
         ("M*A*S*H", "M*A*S*H", True),
         ("?uestlove", "?uestlove", True),
-        # An end that is not at the end never matches.
+        # The anchor $ inside a name never matches.
         ("Ke$ha", "Ke$ha", False),
-        # An empty group is everywhere.
+        # An empty group matches any guess.
         ("Foo ()", "anybody", True),
-        # What is no pattern stops the published code; here every part is sought as it is written.
+        # The published code fails on an invalid pattern; goldrank searches for each part literally.
         ("Foo (bar", "(bar", True),
         ("Foo (bar", "bar", False),
         ("Foo bar)", "bar", False),
@@ -559,8 +559,8 @@ PUNCTUATION = string.punctuation + "«»„“”‘’…–—¿¡· \t\n"
 
 
 def tier_of(title, guess):
-    found = Person(title).match(guess)
-    return found and found.tier
+    match = Person(title).match(guess)
+    return match and match.tier
 
 
 @given(TITLES, GUESSES | WORDS)
@@ -614,9 +614,9 @@ def test_any_title_with_letters_takes_any_guess(title, guess):
         person = Person(title)
     except InputError:
         return
-    found = person.match(guess)
-    assert found is None or any(character.isalpha() for character in guess)
-    assert person.match(guess) == found
+    match = person.match(guess)
+    assert match is None or any(character.isalpha() for character in guess)
+    assert person.match(guess) == match
     assert person.surname
     assert person.display
 

@@ -1,4 +1,4 @@
-"""Predictions in files: every layout gives the same rows, whatever the order, and faults are named with their place."""
+"""Test prediction files: every layout and order gives the same rows, and errors name their location."""
 
 import gzip
 import json
@@ -61,7 +61,7 @@ TIDY = [
 
 
 def write(path, records):
-    """Write records in the format of the suffix."""
+    """Write records in the format that the suffix names."""
     suffix = path.name.partition(".")[2]
     if suffix == "parquet":
         pq.write_table(pa.Table.from_pylist(records), path)
@@ -90,8 +90,8 @@ def table(path, **options):
     return pa.Table.from_batches(prediction_batches(path, **options))
 
 
-def by_key(found):
-    return {MaskKey(r["page"], r["sequence"], r["mask"]): (r["guesses"], r["scores"]) for r in found.to_pylist()}
+def by_key(predictions):
+    return {MaskKey(r["page"], r["sequence"], r["mask"]): (r["guesses"], r["scores"]) for r in predictions.to_pylist()}
 
 
 @pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.gz", "p.csv", "p.tsv.xz", "p.parquet"])
@@ -100,9 +100,9 @@ def test_every_layout_in_every_format_and_order_says_the_same(tmp_path, layout, 
     for seed in range(3):
         path = write(tmp_path / name, random.Random(seed).sample(layout, len(layout)))
         assert read_predictions(path) == WANTED
-        found = table(path)
-        assert by_key(found) == {key: (list(g.names), list(g.scores)) for key, g in WANTED.items()}
-        assert tuple(found.column_names) == COLUMNS
+        predictions = table(path)
+        assert by_key(predictions) == {key: (list(g.names), list(g.scores)) for key, g in WANTED.items()}
+        assert tuple(predictions.column_names) == COLUMNS
 
 
 def test_a_compressed_parquet_file_is_read(tmp_path):
@@ -140,11 +140,11 @@ def test_the_input_length_of_a_wide_table_is_the_length_of_the_example(tmp_path)
     path = tmp_path / "p.csv"
     path.write_text("page_id,prediction_0,input_length,model,share,views\n12,Ada,1000,small,3.5,4\n")
     remarks = Remarks()
-    found = table(path, remarks=remarks)
-    (row,) = found.to_pylist()
+    predictions = table(path, remarks=remarks)
+    (row,) = predictions.to_pylist()
     assert (row["page"], row["sequence"], row["mask"], row["length"]) == ("12", 0, 0, 1000)
     assert (row["model"], row["share"], row["views"], row["title"]) == ("small", 3.5, 4, None)
-    assert found.schema.types[-3:] == [pa.string(), pa.float64(), pa.int64()]
+    assert predictions.schema.types[-3:] == [pa.string(), pa.float64(), pa.int64()]
     assert remarks.unnumbered == 1
 
 
@@ -158,8 +158,8 @@ def test_a_wide_row_may_have_fewer_names_than_columns(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("page_id,mask,prediction_0,prediction_1,score_0,score_1\n1,0,Ada,,0.5,\n1,1,,,,\n")
     remarks = Remarks()
-    found = read_predictions(path, remarks=remarks)
-    assert list(found.values()) == [Guesses(("Ada",), (0.5,)), Guesses((), ())]
+    predictions = read_predictions(path, remarks=remarks)
+    assert list(predictions.values()) == [Guesses(("Ada",), (0.5,)), Guesses((), ())]
     assert remarks.empty == 1
 
 
@@ -174,8 +174,8 @@ def test_a_tidy_table_without_ranks_goes_by_score_and_equal_ones_by_name(tmp_pat
 def test_predictions_without_scores_count_one_by_rank_and_a_remark_says_so(tmp_path):
     remarks = Remarks()
     path = lines(tmp_path / "p.jsonl", {"id": 1, "sequence_number": 0, "predictions": [["a", "b", "c", "d"], []]})
-    found = read_predictions(path, remarks=remarks)
-    assert found[MaskKey("1", 0, 0)].scores == (1, 1 / 2, 1 / 3, 1 / 4)
+    predictions = read_predictions(path, remarks=remarks)
+    assert predictions[MaskKey("1", 0, 0)].scores == (1, 1 / 2, 1 / 3, 1 / 4)
     assert remarks.sentences() == [
         "1 of 2 masks has no scores: its guesses count 1/rank",
         "1 of 2 masks has no guesses",
@@ -188,8 +188,8 @@ def test_scores_that_rise_or_sum_above_one_are_remarked_and_kept(tmp_path):
         row["scores"] = scores
     for name in ("p.jsonl", "p.parquet"):
         remarks = Remarks()
-        found = table(write(tmp_path / name, rows), remarks=remarks)
-        assert found["scores"].to_pylist()[0] == [0.2, 0.3]
+        predictions = table(write(tmp_path / name, rows), remarks=remarks)
+        assert predictions["scores"].to_pylist()[0] == [0.2, 0.3]
         assert (remarks.masks, remarks.unsorted, remarks.above_one) == (4, 1, 1)
 
 
@@ -199,12 +199,12 @@ def test_remarks_are_the_same_from_parquet_as_from_text(tmp_path):
     rows = [
         {"page": "1", "sequence": 0, "mask": at, "guesses": names[at], "scores": scores[at]} for at in range(len(names))
     ]
-    found = []
+    all_remarks = []
     for name in ("p.jsonl", "p.parquet"):
         remarks = Remarks()
         table(write(tmp_path / name, rows), remarks=remarks)
-        found.append(remarks)
-    assert found[0] == found[1] == Remarks(masks=4, empty=1, blank=2, unsorted=1, above_one=1)
+        all_remarks.append(remarks)
+    assert all_remarks[0] == all_remarks[1] == Remarks(masks=4, empty=1, blank=2, unsorted=1, above_one=1)
 
 
 UNEQUAL = {"id": 12, "sequence_number": 3, "predictions": [["x"], ["a", "b", "c", "d"]], "scores": [[1], [0.1] * 5]}
@@ -233,8 +233,8 @@ def test_a_dropped_name_keeps_its_place_and_its_score(tmp_path, dropped):
     record = {"id": 12, "sequence_number": 3, "predictions": [["a", dropped, "c"]], "scores": [[0.5, 0.3, 0.1]]}
     for name in ("p.jsonl", "p.parquet"):
         remarks = Remarks()
-        found = read_predictions(write(tmp_path / name, [record]), remarks=remarks)
-        assert found[MaskKey("12", 3, 0)] == Guesses(("a", "", "c"), (0.5, 0.3, 0.1))
+        predictions = read_predictions(write(tmp_path / name, [record]), remarks=remarks)
+        assert predictions[MaskKey("12", 3, 0)] == Guesses(("a", "", "c"), (0.5, 0.3, 0.1))
         assert remarks.sentences() == ["1 guess without a name (null or empty), which match nothing"]
 
 
@@ -243,9 +243,9 @@ def test_padding_adds_empty_names_and_scores_of_zero_with_a_remark(tmp_path):
     path = tmp_path / "p.jsonl"
     path.write_text(json.dumps(UNEQUAL) + "\n" + json.dumps(few) + "\n")
     remarks = Remarks()
-    found = read_predictions(path, pad=True, remarks=remarks)
-    assert found[MaskKey("12", 3, 1)] == Guesses(("a", "b", "c", "d", ""), (0.1,) * 5)
-    assert found[MaskKey("13", 0, 0)] == Guesses(("a", "b", ""), (0.5, 0.0, 0.0))
+    predictions = read_predictions(path, pad=True, remarks=remarks)
+    assert predictions[MaskKey("12", 3, 1)] == Guesses(("a", "b", "c", "d", ""), (0.1,) * 5)
+    assert predictions[MaskKey("13", 0, 0)] == Guesses(("a", "b", ""), (0.5, 0.0, 0.0))
     assert remarks.padded == 2
     assert "2 of 3 masks were padded with empty names or scores of 0" in remarks.sentences()
 
@@ -397,11 +397,11 @@ LISTS = st.lists(st.tuples(NAMES, st.floats(allow_nan=False, allow_infinity=Fals
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), LISTS, min_size=1))
-def test_any_guesses_survive_parquet_and_json_lines_to_the_bit(tmp_path_factory, found):
+def test_any_guesses_survive_parquet_and_json_lines_to_the_bit(tmp_path_factory, pairs_by_key):
     folder = tmp_path_factory.mktemp("round")
     wanted = {
         MaskKey(str(page), sequence, mask): Guesses(tuple(n for n, _ in pairs), tuple(s for _, s in pairs))
-        for (page, sequence, mask), pairs in found.items()
+        for (page, sequence, mask), pairs in pairs_by_key.items()
     }
     rows = [
         {"page": k.page, "sequence": k.sequence, "mask": k.mask, "guesses": list(g.names), "scores": list(g.scores)}

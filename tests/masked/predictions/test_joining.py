@@ -1,4 +1,4 @@
-"""Joining predictions to data: by the key of the mask, so that order means nothing and what is missing is counted."""
+"""Test that predictions are joined to the data by mask key, in any order, and that missing ones are counted."""
 
 import json
 import random
@@ -120,16 +120,16 @@ def test_shuffled_predictions_of_the_real_chunks_join_as_before_and_missing_ones
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         return join(chunks, read_predictions(path))
 
-    table, counted = joined(records)
-    assert (counted.masks, counted.missing) == (698, 0)
+    table, counts = joined(records)
+    assert (counts.masks, counts.missing) == (698, 0)
     assert [names[0] for names in table["guesses"].to_pylist()] == table["hidden"].to_pylist()
     shuffled = random.Random(1).sample(records, len(records))
     assert joined(shuffled)[0].equals(table)
-    fewer, counted = joined(shuffled[:-10])
-    gone = {str(row["id"]) for row in shuffled[-10:]}
-    assert counted.missing == sum(len(c.masks) for c in chunks if c.page in gone)
-    kept = [row for row in table.to_pylist() if row["page"] not in gone]
-    assert [row for row in fewer.to_pylist() if row["page"] not in gone] == kept
+    fewer, counts = joined(shuffled[:-10])
+    dropped_pages = {str(row["id"]) for row in shuffled[-10:]}
+    assert counts.missing == sum(len(c.masks) for c in chunks if c.page in dropped_pages)
+    remaining = [row for row in table.to_pylist() if row["page"] not in dropped_pages]
+    assert [row for row in fewer.to_pylist() if row["page"] not in dropped_pages] == remaining
 
 
 def test_per_page_predictions_of_the_real_chunks_find_their_examples(shared_data, tmp_path):
@@ -137,6 +137,6 @@ def test_per_page_predictions_of_the_real_chunks_find_their_examples(shared_data
     path = tmp_path / "p.jsonl"
     rows = [{"page_id": int(c.page), "predictions": [[hidden] for hidden in c.masks]} for c in chunks]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    table, counted = join(chunks, read_predictions(path, pages=masks_by_page(chunks)))
-    assert counted.missing == 0
+    table, counts = join(chunks, read_predictions(path, pages=masks_by_page(chunks)))
+    assert counts.missing == 0
     assert [names[0] for names in table["guesses"].to_pylist()] == table["hidden"].to_pylist()

@@ -1,4 +1,4 @@
-"""Asking for every mask: what a predictor sees, in which batches, and how a killed run goes on."""
+"""Test prediction for every mask: the predictor's input, batches, and resuming an interrupted run."""
 
 import random
 
@@ -19,7 +19,7 @@ CHUNKS = [
 
 
 class Counting:
-    """Guesses the length of what it sees, remembers what it was asked, and fails after so many masks."""
+    """Predictor that guesses the length of its input, records the masks, and fails after a given number of them."""
 
     identity = "counting 1"
 
@@ -39,7 +39,7 @@ class Counting:
 
     @staticmethod
     def answer(blank):
-        # A name twice, one with blanks, and scores out of order: all that a file of guesses has to keep.
+        # Files of guesses must preserve repeated names, names with blanks, and unsorted scores.
         names = (f"{blank.key.page}:{blank.key.mask}", " b  ö ", f"{len(blank.before)}", "twice", "twice")
         return (Guesses(names, (0.1, 0.3, 1 / 3, -0.0, 0.0)),)
 
@@ -103,7 +103,9 @@ def test_the_context_is_what_the_predictor_sees():
 
 
 def test_no_more_than_k_guesses_are_kept_and_fewer_than_one_refused():
-    assert all(len(each.names) == len(each.scores) == 2 for each in predict_all(CHUNKS, Counting(), k=2).values())
+    assert all(
+        len(guesses.names) == len(guesses.scores) == 2 for guesses in predict_all(CHUNKS, Counting(), k=2).values()
+    )
     with pytest.raises(InputError, match="k=0"):
         predict_all(CHUNKS, Counting(), k=0)
 
@@ -135,7 +137,7 @@ def test_a_killed_run_goes_on_where_it_was_and_gives_the_same(tmp_path):
     restored = predict_all(CHUNKS, again, checkpoint=checkpoint)
     assert not again.asked
     assert list(restored) == list(whole)
-    assert [repr(each) for each in restored.values()] == [repr(each) for each in whole.values()]
+    assert [repr(guesses) for guesses in restored.values()] == [repr(guesses) for guesses in whole.values()]
 
 
 def test_masks_without_guesses_are_kept_too(tmp_path):

@@ -1,4 +1,4 @@
-"""Several right answers for one mask: read, kept with the predictions, and any of them right on every level."""
+"""Test masks with several right answers: reading, storing and scoring them on every level."""
 
 import json
 
@@ -107,15 +107,15 @@ def test_answers_change_the_checksum_of_the_data(tmp_path):
 @pytest.mark.parametrize("matcher", MATCHERS)
 def test_any_of_the_answers_is_right_on_every_level(tmp_path, matcher, pool):
     chunk = read(tmp_path, RECORD)
-    how = {"matcher": matcher, "pool": pool}
-    assert right(guessed(chunk, ["Pierre Curie"], ["1898"]), **how) == {
+    options = {"matcher": matcher, "pool": pool}
+    assert right(guessed(chunk, ["Pierre Curie"], ["1898"]), **options) == {
         "mask": [True, True],
         "example": [True],
         "page": [True],
     }
-    # An answer to one mask is wrong at another, and the title is wrong where answers are listed.
-    assert right(guessed(chunk, ["1898"], ["Pierre Curie"]), **how)["mask"] == [False, False]
-    assert right(guessed(chunk, ["Radium"], ["1899"]), **how) == {
+    # An answer to one mask is wrong for another mask, and the title is wrong if answers are listed.
+    assert right(guessed(chunk, ["1898"], ["Pierre Curie"]), **options)["mask"] == [False, False]
+    assert right(guessed(chunk, ["Radium"], ["1899"]), **options) == {
         "mask": [False, False],
         "example": [False],
         "page": [False],
@@ -138,12 +138,12 @@ def test_one_listed_answer_scores_as_the_same_title_does():
     plain = Chunk("7", 0, "Lise Meitner", "<mask> and <mask>", ("Lise", "her"))
     listed = Chunk("7", 0, "Lise Meitner", plain.text, plain.masks, answers=(("Lise Meitner",), ("Lise Meitner",)))
     lists = (["Otto Hahn", "Meitner"], ["lise meitner", "she"])
-    one, other = (score_predictions(guessed(chunk, *lists)) for chunk in (plain, listed))
+    plain_scores, listed_scores = (score_predictions(guessed(chunk, *lists)) for chunk in (plain, listed))
     for level in LEVELS:
-        assert one.levels[level].hits.above.tolist() == other.levels[level].hits.above.tolist()
-        assert one.levels[level].margin.tolist() == other.levels[level].margin.tolist()
-    for name, sample in one.legacy.right.items():
-        again = other.legacy.right[name]
+        assert plain_scores.levels[level].hits.above.tolist() == listed_scores.levels[level].hits.above.tolist()
+        assert plain_scores.levels[level].margin.tolist() == listed_scores.levels[level].margin.tolist()
+    for name, sample in plain_scores.legacy.right.items():
+        again = listed_scores.legacy.right[name]
         assert aggregate(sample.values, sample.weights) == aggregate(again.values, again.weights)
 
 
@@ -158,9 +158,9 @@ def test_answers_go_with_written_predictions(tmp_path):
     table = guessed(read(tmp_path, RECORD), ["Pierre Curie"], ["1898"])
     path = tmp_path / "predictions.parquet"
     pyarrow.parquet.write_table(table, path)
-    found = pyarrow.Table.from_batches(prediction_batches(path))
-    assert found["answers"].to_pylist() == [list(CURIES), ["1898"]]
-    assert right(found)["mask"] == [True, True]
+    predictions = pyarrow.Table.from_batches(prediction_batches(path))
+    assert predictions["answers"].to_pylist() == [list(CURIES), ["1898"]]
+    assert right(predictions)["mask"] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Masked language models as predictors: tiny ones, made here, one for each family of tokenisers.
+"""Test masked language models as predictors with tiny models, one for each tokeniser family.
 
-They know who comes after which word: king arthur, wizard merlin, queen guinevere and knight lancelot, of whom the
-last two are written in several pieces.
+The models know which name follows which word: king arthur, wizard merlin, queen guinevere and knight lancelot. The
+last two names consist of several tokens.
 """
 
 import re
@@ -30,15 +30,15 @@ def families(tmp_path_factory):
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     pytest.importorskip("tokenizers")
-    made = {}
+    folders = {}
 
     def get(family):
-        if family not in made:
-            made[family] = tmp_path_factory.mktemp(family)
+        if family not in folders:
+            folders[family] = tmp_path_factory.mktemp(family)
             tokenizer = {"bert": word_pieces, "roberta": byte_pairs, "albert": sentence_pieces}[family]()
-            looking_back(family, tokenizer).save_pretrained(made[family])
-            tokenizer.save_pretrained(made[family])
-        return made[family]
+            looking_back(family, tokenizer).save_pretrained(folders[family])
+            tokenizer.save_pretrained(folders[family])
+        return folders[family]
 
     return get
 
@@ -107,7 +107,7 @@ def wrapped(core, cls, sep, pad, unk, mask, lstrip=False):
     )  # fmt: skip
 
 
-# What a model expects after a token, with its weight.
+# The tokens that a model expects after a token, with their weights.
 NEXT = {
     "king": {"arthur": 1.0, "merlin": 0.7, "gui": 0.5},
     "wizard": {"merlin": 1.0, "lance": 0.6},
@@ -121,10 +121,10 @@ NEXT = {
 
 
 def looking_back(family, tokenizer):
-    """A model of one layer with weights set by hand, whose guess depends on the token before the mask alone.
+    """Build a model of one layer whose guess depends only on the token before the mask; its weights are set by hand.
 
-    A vector holds the position, the code of the token, and after attention the code of the token before it. Every
-    vector has the same ones in other places, so that normalising layers treat all alike.
+    A vector holds the position, the code of the token, and after attention the code of the token before it. All
+    vectors have equal entries in different places, so layer normalisation changes them equally.
     """
     import torch
     import transformers
@@ -134,7 +134,7 @@ def looking_back(family, tokenizer):
         for token in tokenizer(name, add_special_tokens=False)["input_ids"]:
             codes[token] = len(codes) + 1
     written = {tokenizer.convert_ids_to_tokens(token).strip("Ġ▁#"): token for token in codes}
-    # RoBERTa's first position stands behind that of the padding.
+    # RoBERTa's positions start after the index of the padding token.
     positions = LONGEST + (tokenizer.pad_token_id + 1 if family == "roberta" else 0)
     code, before, size = positions, positions + len(codes) + 1, positions + 2 * (len(codes) + 1)
     width = len(codes) + 1
@@ -152,8 +152,8 @@ def looking_back(family, tokenizer):
         parts = {name.removesuffix(".weight"): weights for name, weights in model.named_parameters()}
 
         def part(ending):
-            [found] = [weights for name, weights in parts.items() if name.endswith(ending)]
-            return found
+            [parameter] = [weights for name, weights in parts.items() if name.endswith(ending)]
+            return parameter
 
         for token in range(len(tokenizer)):
             part("word_embeddings")[token, code + codes.get(token, 0)] = 1.0
@@ -179,18 +179,18 @@ def blanks(text, context="masked"):
     return blanks_of(Chunk("7", 0, "x", text, ("x",) * text.count("<mask>")), context)
 
 
-def best(made):
-    return [each.names[0] for each in made]
+def best(predictions):
+    return [guesses.names[0] for guesses in predictions]
 
 
 def test_names_of_one_piece_and_of_several_come_out_whole(model):
-    asked = [blanks(f"and {role} <mask> rode away .")[0] for role in WHO]
-    made = predictor(model).predict(asked, 5)
-    assert best(made) == list(WHO.values())
-    for each in made:
-        assert 0.5 < each.scores[0] <= 1
-        assert list(each.scores) == sorted(each.scores, reverse=True)
-        assert len(set(each.names)) == len(each.names) <= 5
+    batch = [blanks(f"and {role} <mask> rode away .")[0] for role in WHO]
+    predictions = predictor(model).predict(batch, 5)
+    assert best(predictions) == list(WHO.values())
+    for guesses in predictions:
+        assert 0.5 < guesses.scores[0] <= 1
+        assert list(guesses.scores) == sorted(guesses.scores, reverse=True)
+        assert len(set(guesses.names)) == len(guesses.names) <= 5
 
 
 def test_the_score_of_a_joined_name_is_the_product_of_its_pieces(bert):
@@ -201,13 +201,13 @@ def test_the_score_of_a_joined_name_is_the_product_of_its_pieces(bert):
     ids = tokenizer.convert_tokens_to_ids(["gui", "##nev", "##ere"])
     product = 1.0
     for at, token in enumerate(ids):
-        given = [2, *tokenizer.convert_tokens_to_ids(["queen"]), *ids[:at], 4]
-        given += [*tokenizer.convert_tokens_to_ids(["rode", "away", "."]), 3]
+        token_ids = [2, *tokenizer.convert_tokens_to_ids(["queen"]), *ids[:at], 4]
+        token_ids += [*tokenizer.convert_tokens_to_ids(["rode", "away", "."]), 3]
         with torch.inference_mode():
-            product *= float(network(torch.tensor([given])).logits[0, 2 + at].softmax(-1)[token])
-    made = predictor(bert).predict(blanks("queen <mask> rode away ."), 5)[0]
-    assert made.names[0] == "guinevere"
-    assert made.scores[0] == pytest.approx(product, rel=1e-5)
+            product *= float(network(torch.tensor([token_ids])).logits[0, 2 + at].softmax(-1)[token])
+    guesses = predictor(bert).predict(blanks("queen <mask> rode away ."), 5)[0]
+    assert guesses.names[0] == "guinevere"
+    assert guesses.scores[0] == pytest.approx(product, rel=1e-5)
 
 
 def test_the_size_of_the_model_is_known(bert):
@@ -215,10 +215,10 @@ def test_the_size_of_the_model_is_known(bert):
 
 
 def test_pieces_limits_how_long_a_name_grows(bert):
-    asked = blanks("queen <mask> rode away .")
-    assert best(predictor(bert, "pieces=1").predict(asked, 3)) == ["gui"]
-    assert best(predictor(bert, "pieces=2").predict(asked, 3)) == ["guinev"]
-    assert best(predictor(bert, "pieces=3").predict(asked, 3)) == ["guinevere"]
+    batch = blanks("queen <mask> rode away .")
+    assert best(predictor(bert, "pieces=1").predict(batch, 3)) == ["gui"]
+    assert best(predictor(bert, "pieces=2").predict(batch, 3)) == ["guinev"]
+    assert best(predictor(bert, "pieces=3").predict(batch, 3)) == ["guinevere"]
 
 
 def test_every_mask_of_a_text_is_asked_at_its_own_place(model):
@@ -233,33 +233,33 @@ def test_single_tokens_agree_with_the_pipeline_of_transformers(model):
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     peer = transformers.pipeline("fill-mask", str(model), tokenizer=tokenizer, device="cpu", top_k=8)
     for role in WHO:
-        count = len(NEXT[role])  # All others are equal, and the pipeline orders equal ones by chance.
-        [made] = predictor(model, "pieces=1").predict(blanks(f"so {role} <mask> rode away ."), count)
+        count = len(NEXT[role])  # All other scores are tied, and the pipeline orders ties arbitrarily.
+        [guesses] = predictor(model, "pieces=1").predict(blanks(f"so {role} <mask> rode away ."), count)
         expected = peer(f"so {role} {tokenizer.mask_token} rode away .")[:count]
-        assert list(made.names) == [each["token_str"].strip() for each in expected]
-        assert made.scores == pytest.approx([each["score"] for each in expected], rel=1e-4)
+        assert list(guesses.names) == [candidate["token_str"].strip() for candidate in expected]
+        assert guesses.scores == pytest.approx([candidate["score"] for candidate in expected], rel=1e-4)
 
 
 @pytest.mark.parametrize(("before", "after"), [(200, 200), (0, 200), (200, 0), (5, 200)])
 def test_a_text_longer_than_the_window_is_read_around_the_mask(model, before, after):
     far = "queen <mask> rode away . "
     text = far * 9 + "then " * before + "king <mask> rode away . " + "now " * after + far * 9
-    asked = blanks(text)
-    assert best(predictor(model).predict([asked[9]], 5)) == ["arthur"]
-    assert best(predictor(model).predict(asked, 5)) == ["guinevere"] * 9 + ["arthur"] + ["guinevere"] * 9
+    batch = blanks(text)
+    assert best(predictor(model).predict([batch[9]], 5)) == ["arthur"]
+    assert best(predictor(model).predict(batch, 5)) == ["guinevere"] * 9 + ["arthur"] + ["guinevere"] * 9
 
 
 def test_no_input_is_longer_than_the_model_or_max_length_takes(bert, monkeypatch):
     for options, longest in (("", LONGEST), ("max_length=12", 12), ("max_length=400", LONGEST)):
-        made = predictor(bert, options)
-        seen = []
-        run = made._run
+        fill_mask = predictor(bert, options)
+        batches = []
+        run = fill_mask._run
         monkeypatch.setattr(
-            made, "_run", lambda batch, *rest, run=run, seen=seen: seen.append(batch) or run(batch, *rest)
+            fill_mask, "_run", lambda batch, *rest, run=run, batches=batches: batches.append(batch) or run(batch, *rest)
         )
-        made.predict(blanks("then " * 90 + "queen <mask> rode away . " + "now " * 90), 5)
-        lengths = {len(ids) for batch in seen for ids in batch}
-        assert max(lengths) == longest  # with gui, nev, ere and one more mask
+        fill_mask.predict(blanks("then " * 90 + "queen <mask> rode away . " + "now " * 90), 5)
+        lengths = {len(ids) for batch in batches for ids in batch}
+        assert max(lengths) == longest  # includes gui, nev, ere and one more mask
         assert min(lengths) == longest - 3
 
 
@@ -282,10 +282,10 @@ def test_the_window_is_centred_on_the_asked_mask(bert):
 
 def test_the_size_of_batches_changes_nothing(model):
     text = "king <mask> rode away . queen <mask> rode away ."
-    asked = [*blanks(text), *blanks("knight <mask> rode"), *blanks("so " * 60 + "wizard <mask> rode away .")]
-    one, many = (predictor(model, f"batch_size={size}").predict(asked, 4) for size in (1, 7))
-    assert [each.names for each in one] == [each.names for each in many]
-    for single, shared in zip(one, many, strict=True):
+    batch = [*blanks(text), *blanks("knight <mask> rode"), *blanks("so " * 60 + "wizard <mask> rode away .")]
+    one_by_one, batched = (predictor(model, f"batch_size={size}").predict(batch, 4) for size in (1, 7))
+    assert [guesses.names for guesses in one_by_one] == [guesses.names for guesses in batched]
+    for single, shared in zip(one_by_one, batched, strict=True):
         assert single.scores == pytest.approx(shared.scores, rel=1e-4)
 
 
@@ -301,9 +301,9 @@ def test_padding_is_not_read(bert, tmp_path):
     )  # fmt: skip
     BertForMaskedLM(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    asked = [*blanks("king <mask>"), *blanks("so " * 12 + "wizard <mask> rode away .")]
-    one, both = (predictor(tmp_path, f"pieces=1,batch_size={size}").predict(asked, 5) for size in (1, 2))
-    for single, shared in zip(one, both, strict=True):
+    batch = [*blanks("king <mask>"), *blanks("so " * 12 + "wizard <mask> rode away .")]
+    one_by_one, together = (predictor(tmp_path, f"pieces=1,batch_size={size}").predict(batch, 5) for size in (1, 2))
+    for single, shared in zip(one_by_one, together, strict=True):
         assert single.names == shared.names
         assert single.scores == pytest.approx(shared.scores, rel=1e-4)
 
@@ -323,26 +323,26 @@ def test_equal_scores_are_ordered_by_token_id(bert, tmp_path):
         decoder.bias[tokenizer.all_special_ids] = 9.0
     network.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    [made] = predictor(tmp_path).predict(blanks("king <mask> rode"), 5)
-    assert made.names == ("merlin", "queen", "here", "arthur", "king")
-    assert len(set(made.scores[:3])) == len(set(made.scores[3:])) == 1
+    [guesses] = predictor(tmp_path).predict(blanks("king <mask> rode"), 5)
+    assert guesses.names == ("merlin", "queen", "here", "arthur", "king")
+    assert len(set(guesses.scores[:3])) == len(set(guesses.scores[3:])) == 1
 
 
 def test_special_tokens_are_never_guessed_and_names_never_repeated(model):
-    [made] = predictor(model).predict(blanks("king <mask> rode"), 400)
-    assert not {"[MASK]", "<mask>", "[CLS]", "<s>", "<pad>", "[PAD]", "[UNK]", "<unk>", ""} & set(made.names)
-    assert len(set(made.names)) == len(made.names) > 5
-    assert all(name == name.strip() for name in made.names)
+    [guesses] = predictor(model).predict(blanks("king <mask> rode"), 400)
+    assert not {"[MASK]", "<mask>", "[CLS]", "<s>", "<pad>", "[PAD]", "[UNK]", "<unk>", ""} & set(guesses.names)
+    assert len(set(guesses.names)) == len(guesses.names) > 5
+    assert all(name == name.strip() for name in guesses.names)
 
 
 def test_revealed_names_are_read_as_words_and_odd_texts_do_no_harm(model):
     chunk = Chunk("7", 0, "x", "queen <mask> rode away . king <mask> rode away .", ("guinevere", "arthur"))
-    assert [each.names[0] for each in predict_all([chunk], predictor(model), context="revealed").values()] == [
+    assert [guesses.names[0] for guesses in predict_all([chunk], predictor(model), context="revealed").values()] == [
         "guinevere",
         "arthur",
     ]
     odd = [Blank(MaskKey("7", 1, 0), "half \ud83d [MASK] king ", " rode"), Blank(MaskKey("7", 1, 1), "", "")]
-    assert all(each.names for each in predictor(model).predict(odd, 2))
+    assert all(guesses.names for guesses in predictor(model).predict(odd, 2))
 
 
 def test_identity_knows_the_weights_and_the_options_that_matter(bert, tmp_path):

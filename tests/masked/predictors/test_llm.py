@@ -1,4 +1,4 @@
-"""Chat models as predictors, against a real server on loopback that misbehaves on purpose."""
+"""Test chat models as predictors with a local server that returns deliberate faults."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from http_servers import HttpServer, json_reply
 
 
 class ChatServer(HttpServer):
-    """Answers with what ``say`` makes of a question."""
+    """Chat server that replies with the result of ``say`` for a question."""
 
     def __init__(self):
         super().__init__(self._complete)
@@ -88,8 +88,8 @@ def test_a_prompt_from_a_file_is_filled_once_whatever_the_text_holds(server, tmp
 def test_answers_stay_with_their_masks_when_many_are_asked_at_once(server):
     server.say = lambda question: json.dumps([question.split("number ")[1].split()[0]])
     blanks = [blank(f"number n{at} is ", "", at) for at in range(20)]
-    made = predictor(server, "concurrency=6").predict(blanks, 5)
-    assert [each.names for each in made] == [(f"n{at}",) for at in range(20)]
+    predictions = predictor(server, "concurrency=6").predict(blanks, 5)
+    assert [guesses.names for guesses in predictions] == [(f"n{at}",) for at in range(20)]
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
@@ -100,11 +100,11 @@ def test_passing_trouble_is_tried_again(server, code):
 
 
 def test_a_refusal_is_an_error_at_once_and_never_shows_the_key(server):
-    made = predictor(server)
-    assert "secret" not in made.identity + repr(vars(made))
+    llm = predictor(server)
+    assert "secret" not in llm.identity + repr(vars(llm))
     server.faults = [json_reply({"error": {"message": "bad key sk-very-secret"}}, 401)]
     with pytest.raises(InputError, match=r"HTTP 401: bad key \*\*\*; check the key in \$OPENAI_API_KEY"):
-        made.predict([blank()], 1)
+        llm.predict([blank()], 1)
     assert len(server.requests) == 1
 
 
@@ -118,12 +118,12 @@ def test_what_is_no_chat_answer_is_an_error(server, answer):
 @pytest.mark.parametrize("said", ["I cannot tell who this is.", "", None, "[]", "[1, 2]"])
 def test_an_unusable_answer_gives_no_guesses_and_is_counted(server, said):
     server.say = lambda question: said if "zebra" in question else '["Lise Meitner"]'
-    made = predictor(server)
-    guesses = predict_all([Chunk("7", 0, "Lise Meitner", "<mask> alone", ("Lise",))], made)
-    assert remarks_of(made) == ()
-    guesses |= predict_all([Chunk("8", 0, "Lise Meitner", "<mask> and the zebra", ("Lise",))], made)
-    assert [each.names for each in guesses.values()] == [("Lise Meitner",), ()]
-    assert remarks_of(made) == ("1 answers of tiny had no names",)
+    llm = predictor(server)
+    guesses = predict_all([Chunk("7", 0, "Lise Meitner", "<mask> alone", ("Lise",))], llm)
+    assert remarks_of(llm) == ()
+    guesses |= predict_all([Chunk("8", 0, "Lise Meitner", "<mask> and the zebra", ("Lise",))], llm)
+    assert [prediction.names for prediction in guesses.values()] == [("Lise Meitner",), ()]
+    assert remarks_of(llm) == ("1 answers of tiny had no names",)
 
 
 def test_identity_knows_model_words_and_temperature_but_not_the_manner_of_asking(server, tmp_path, monkeypatch):
@@ -132,10 +132,10 @@ def test_identity_knows_model_words_and_temperature_but_not_the_manner_of_asking
     assert predictor(server, "concurrency=4,timeout=3,retries=1,key=MY_KEY").identity == plain
     assert predictor(server, "temperature=1").identity != plain
     assert load_predictor(f"llm:other@{server.url}").identity != plain
-    one, copy = tmp_path / "one.txt", tmp_path / "copy.txt"
-    one.write_text("who? {text}")
+    original, copy = tmp_path / "one.txt", tmp_path / "copy.txt"
+    original.write_text("who? {text}")
     copy.write_text("who? {text}")
-    first = predictor(server, f"prompt={one}").identity
+    first = predictor(server, f"prompt={original}").identity
     assert predictor(server, f"prompt={copy}").identity == first != plain
     copy.write_text("who on earth? {text}")
     assert predictor(server, f"prompt={copy}").identity != first
@@ -187,9 +187,9 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("answer", "names", "scores"), ANSWERS)
 def test_names_are_read_out_of_what_models_say(answer, names, scores):
-    made = read_answer(answer, 5)
-    assert made.names == names
-    assert made.scores == pytest.approx(scores)
+    guesses = read_answer(answer, 5)
+    assert guesses.names == names
+    assert guesses.scores == pytest.approx(scores)
 
 
 def test_an_answer_of_many_names_is_cut_at_k():
@@ -218,9 +218,9 @@ def test_a_server_that_changed_is_asked_again_and_both_answers_stay(server, tmp_
     spec = f"llm:tiny@{server.url}"
     [before] = masked.predict("persons", spec, tmp_path, limit=1)
     server.say = lambda question: '["Marie Curie"]'
-    asked = len(server.requests)
+    request_count = len(server.requests)
     [reused] = masked.predict("persons", spec, tmp_path, limit=1, reuse=True)
-    assert (reused.stored.key, reused.fresh, len(server.requests)) == (before.stored.key, False, asked)
+    assert (reused.stored.key, reused.fresh, len(server.requests)) == (before.stored.key, False, request_count)
     [after] = masked.predict("persons", spec, tmp_path, limit=1)
     assert after.fresh
     first, second = (load_stored_predictions(outcome.stored)["guesses"].to_pylist() for outcome in (before, after))

@@ -1,4 +1,4 @@
-"""Predictors that need no model of their own: names, retrieval, files and functions."""
+"""Test the predictors without a language model: names, retrieval, files and functions."""
 
 import json
 import math
@@ -24,9 +24,9 @@ def blank(page="1", sequence=0, mask=0, before="", after=" was born."):
 
 
 def prepared(spec, chunks):
-    made = load_predictor(spec)
-    made.prepare(ClosedSet.of(chunks))
-    return made
+    predictor = load_predictor(spec)
+    predictor.prepare(ClosedSet.of(chunks))
+    return predictor
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,9 @@ def test_a_wrong_spec_is_refused_with_a_remedy(spec, message):
 
 
 def test_what_is_a_predictor_already_stays_and_what_is_none_is_refused():
-    made = load_predictor("names:random")
-    assert load_predictor(made) is made
-    assert isinstance(made, Predictor)
+    predictor = load_predictor("names:random")
+    assert load_predictor(predictor) is predictor
+    assert isinstance(predictor, Predictor)
     with pytest.raises(InputError, match="7 is not a predictor"):
         load_predictor(7)
 
@@ -96,16 +96,18 @@ PEOPLE = [
 
 
 def test_the_most_frequent_names_of_all_other_pages_are_guessed_with_their_shares():
-    made = prepared("names:majority", PEOPLE)
-    # The others: John, Stein, Maria, Smith, Maria, Adler, John, Smith.
-    assert made.predict([blank("1")], 4) == [Guesses(("John", "Maria", "Smith", "Adler"), (2 / 8, 2 / 8, 2 / 8, 1 / 8))]
+    predictor = prepared("names:majority", PEOPLE)
+    # The names of the other pages are John, Stein, Maria, Smith, Maria, Adler, John and Smith.
+    assert predictor.predict([blank("1")], 4) == [
+        Guesses(("John", "Maria", "Smith", "Adler"), (2 / 8, 2 / 8, 2 / 8, 1 / 8))
+    ]
 
 
 def test_the_title_of_the_asked_page_never_counts():
-    made = prepared("names:majority", [*PEOPLE, chunk("6", "Zeno Zeuxis")])
-    for page, own in (("4", "Adler"), ("6", "Zeno"), ("2", "Stein")):
-        names = made.predict([blank(page)], 50)[0].names
-        assert own not in names
+    predictor = prepared("names:majority", [*PEOPLE, chunk("6", "Zeno Zeuxis")])
+    for page, own_name in (("4", "Adler"), ("6", "Zeno"), ("2", "Stein")):
+        names = predictor.predict([blank(page)], 50)[0].names
+        assert own_name not in names
         assert len(names) >= 5
 
 
@@ -114,12 +116,12 @@ def test_majority_agrees_with_counting_without_the_page(k):
     titles = [f"{given} {last}" for given in ("Ann", "Bo", "Cy", "Dee") for last in ("Fox", "Gray", "Fox", "Hill")]
     titles = titles[:13]
     people = [chunk(str(at), title) for at, title in enumerate(titles)]
-    made = prepared("names:majority", people)
+    predictor = prepared("names:majority", people)
     for at in range(len(titles)):
         parts = [part for other, title in enumerate(titles) if other != at for part in title.split()]
         order = sorted(set(parts), key=lambda part: (-parts.count(part), part))[:k]
         expected = Guesses(tuple(order), tuple(parts.count(part) / len(parts) for part in order))
-        assert made.predict([blank(str(at))], k) == [expected]
+        assert predictor.predict([blank(str(at))], k) == [expected]
 
 
 def test_particles_numerals_initials_and_qualifiers_are_no_majority_names():
@@ -130,13 +132,13 @@ def test_particles_numerals_initials_and_qualifiers_are_no_majority_names():
 def test_majority_names_from_a_file_are_weighted_by_their_counts(tmp_path):
     listed = tmp_path / "names.txt"
     listed.write_text("Smith\t6\n\nJones\t3\nSmith\t1\r\n", encoding="utf-8")
-    made = prepared(f"names:majority(file={listed})", PEOPLE)
-    assert made.predict([blank()], 5) == [Guesses(("Smith", "Jones"), (0.7, 0.3))]
-    before = made.identity
+    predictor = prepared(f"names:majority(file={listed})", PEOPLE)
+    assert predictor.predict([blank()], 5) == [Guesses(("Smith", "Jones"), (0.7, 0.3))]
+    before = predictor.identity
     listed.write_text("Smith\nJones\nSmith\n", encoding="utf-8")
-    made = prepared(f"names:majority(file={listed})", PEOPLE)
-    assert made.predict([blank()], 1) == [Guesses(("Smith",), (2 / 3,))]
-    assert made.identity != before
+    predictor = prepared(f"names:majority(file={listed})", PEOPLE)
+    assert predictor.predict([blank()], 1) == [Guesses(("Smith",), (2 / 3,))]
+    assert predictor.identity != before
 
 
 @pytest.mark.parametrize(
@@ -153,27 +155,27 @@ def test_a_faulty_file_of_names_is_refused_with_its_line(tmp_path, content, mess
 
 
 def test_random_names_are_different_titles_with_equal_scores():
-    [made] = prepared("names:random", PEOPLE).predict([blank()], 3)
-    assert len(set(made.names)) == 3
-    assert set(made.names) <= {each.title for each in PEOPLE}
-    assert made.scores == (1 / 3,) * 3
+    [guesses] = prepared("names:random", PEOPLE).predict([blank()], 3)
+    assert len(set(guesses.names)) == 3
+    assert set(guesses.names) <= {person.title for person in PEOPLE}
+    assert guesses.scores == (1 / 3,) * 3
     [everyone] = prepared("names:random", PEOPLE).predict([blank()], 50)
-    assert sorted(everyone.names) == sorted(each.title for each in PEOPLE)
+    assert sorted(everyone.names) == sorted(person.title for person in PEOPLE)
 
 
 def test_random_names_depend_on_the_seed_and_the_mask_and_not_on_the_order_of_rows():
     people = [chunk(str(at), f"Person {chr(65 + at)}x", "<mask> and <mask>.") for at in range(26)]
-    made, other = (predict_all(people, load_predictor(f"names:random(seed={seed})")) for seed in (1, 2))
-    assert predict_all(people[::-1], load_predictor("names:random(seed=1)")) == made
-    assert made != other
-    assert made[MaskKey("3", 0, 0)] != made[MaskKey("3", 0, 1)]
+    predictions, other = (predict_all(people, load_predictor(f"names:random(seed={seed})")) for seed in (1, 2))
+    assert predict_all(people[::-1], load_predictor("names:random(seed=1)")) == predictions
+    assert predictions != other
+    assert predictions[MaskKey("3", 0, 0)] != predictions[MaskKey("3", 0, 1)]
 
 
 def test_random_names_are_drawn_evenly():
     people = [chunk(str(at), f"Person {chr(65 + at)}x") for at in range(8)]
-    made = prepared("names:random", people).predict([blank("1", at) for at in range(4000)], 3)
+    predictions = prepared("names:random", people).predict([blank("1", at) for at in range(4000)], 3)
     for rank in range(3):
-        _, counts = np.unique([each.names[rank] for each in made], return_counts=True)
+        _, counts = np.unique([guesses.names[rank] for guesses in predictions], return_counts=True)
         assert len(counts) == 8
         assert abs(counts - 500).max() < 5 * math.sqrt(500)
 
@@ -200,16 +202,16 @@ KNOWN = [
     "spec", ["retrieve:wordllama", "retrieve:wordllama(dim=64)", "retrieve:tfidf(by=texts,tokens=words)"]
 )
 def test_a_person_is_found_by_their_other_texts(spec):
-    made = predict_all(KNOWN, load_predictor(spec), k=3)
-    assert [each.names[0] for each in made.values()] == [each.title for each in KNOWN]
-    for each in made.values():
+    predictions = predict_all(KNOWN, load_predictor(spec), k=3)
+    assert [each.names[0] for each in predictions.values()] == [each.title for each in KNOWN]
+    for each in predictions.values():
         assert list(each.scores) == sorted(each.scores, reverse=True)
 
 
 def test_the_asked_chunk_itself_never_counts():
-    # Were it compared with itself, every first score would be 1.
-    made = predict_all(KNOWN, load_predictor("retrieve:tfidf"), k=1)
-    assert max(each.scores[0] for each in made.values()) < 0.9
+    # If a chunk were compared with itself, every first score would be 1.
+    predictions = predict_all(KNOWN, load_predictor("retrieve:tfidf"), k=1)
+    assert max(guesses.scores[0] for guesses in predictions.values()) < 0.9
     alone = [*KNOWN, chunk("9", "Nobody Known", "<mask> grew tulips.")]
     names = predict_all(alone, load_predictor("retrieve:tfidf(by=texts)"), k=9)[MaskKey("9", 0, 0)].names
     assert "Nobody Known" not in names
@@ -217,20 +219,22 @@ def test_the_asked_chunk_itself_never_counts():
 
 def test_a_person_of_one_text_is_known_by_the_title_whoever_is_asked_for():
     people = [chunk("21", "Ann Fox", "<mask> grew tulips."), chunk("22", "Bo Gray", "<mask> grew tulips and roses.")]
-    made = predict_all([*people, *KNOWN], load_predictor("retrieve:tfidf"), k=9)
+    predictions = predict_all([*people, *KNOWN], load_predictor("retrieve:tfidf"), k=9)
     by_title = predict_all([*people, *KNOWN], load_predictor("retrieve:tfidf(by=title)"), k=9)
-    for mine, other in (("21", "Bo Gray"), ("22", "Ann Fox")):
-        scores = dict(zip(*(getattr(made[MaskKey(mine, 0, 0)], part) for part in ("names", "scores")), strict=True))
+    for page, other in (("21", "Bo Gray"), ("22", "Ann Fox")):
+        scores = dict(
+            zip(*(getattr(predictions[MaskKey(page, 0, 0)], part) for part in ("names", "scores")), strict=True)
+        )
         assert scores[other] == 0
-        assert set(scores) == set(by_title[MaskKey(mine, 0, 0)].names)
+        assert set(scores) == set(by_title[MaskKey(page, 0, 0)].names)
     with pytest.raises(InputError, match=r"no person has evidence with by=texts; .*by=title"):
         predict_all(people, load_predictor("retrieve:tfidf(by=texts)"))
 
 
 def test_by_title_compares_with_titles_alone():
     people = [chunk("1", "Queen Victoria"), chunk("2", "King Arthur", "<mask> was a king, the king of kings.")]
-    made = predict_all(people, load_predictor("retrieve:wordllama(by=title)"), k=1)
-    assert made[MaskKey("2", 0, 0)].names == ("King Arthur",)
+    predictions = predict_all(people, load_predictor("retrieve:wordllama(by=title)"), k=1)
+    assert predictions[MaskKey("2", 0, 0)].names == ("King Arthur",)
 
 
 def test_revealed_names_lead_to_the_title_and_masks_are_not_words():
@@ -246,8 +250,8 @@ def test_revealed_names_lead_to_the_title_and_masks_are_not_words():
 
 def test_equal_scores_are_ordered_by_title():
     people = [chunk(str(at), f"{name} Xx", "nothing <mask> here") for at, name in enumerate(["Zoe", "Ann", "Max"])]
-    made = predict_all(people, load_predictor("retrieve:tfidf"), k=3)
-    assert {each.names for each in made.values()} == {("Ann Xx", "Max Xx", "Zoe Xx")}
+    predictions = predict_all(people, load_predictor("retrieve:tfidf"), k=3)
+    assert {guesses.names for guesses in predictions.values()} == {("Ann Xx", "Max Xx", "Zoe Xx")}
 
 
 def test_texts_from_a_file_add_knowledge_and_candidates(tmp_path):
@@ -255,9 +259,9 @@ def test_texts_from_a_file_add_knowledge_and_candidates(tmp_path):
     file = tmp_path / "texts.jsonl"
     added = {"Ann Fox": "tulips of Leiden", "Bo Gray": "clocks, mended or not", "Cy Hill": "a boxer"}
     file.write_text("".join(json.dumps({"title": t, "text": x, "id": 1}) + "\n" for t, x in added.items()))
-    made = predict_all(people, load_predictor(f"retrieve:tfidf(texts={file})"), k=9)
-    assert [each.names[0] for each in made.values()] == ["Ann Fox", "Bo Gray"]
-    assert {name for each in made.values() for name in each.names} == set(added)
+    predictions = predict_all(people, load_predictor(f"retrieve:tfidf(texts={file})"), k=9)
+    assert [guesses.names[0] for guesses in predictions.values()] == ["Ann Fox", "Bo Gray"]
+    assert {name for guesses in predictions.values() for name in guesses.names} == set(added)
     identity = load_predictor(f"retrieve:tfidf(texts={file})").identity
     file.write_text('{"title": "Ann Fox", "text": "roses"}\n\n{"title": "Bo Gray"}\n')
     with pytest.raises(InputError, match=r"texts\.jsonl:3: .*has no title and text"):
@@ -267,8 +271,8 @@ def test_texts_from_a_file_add_knowledge_and_candidates(tmp_path):
 
 
 def test_the_order_of_rows_changes_no_retrieval():
-    one = predict_all(KNOWN, load_predictor("retrieve:wordllama"), k=3)
-    assert predict_all(KNOWN[::-1], load_predictor("retrieve:wordllama"), k=3) == one
+    predictions = predict_all(KNOWN, load_predictor("retrieve:wordllama"), k=3)
+    assert predict_all(KNOWN[::-1], load_predictor("retrieve:wordllama"), k=3) == predictions
 
 
 def test_retrieval_refuses_to_guess_before_it_has_seen_the_persons():
@@ -277,19 +281,19 @@ def test_retrieval_refuses_to_guess_before_it_has_seen_the_persons():
 
 
 def test_the_identity_of_retrieval_stays_the_same_once_it_has_learnt():
-    made = load_predictor("retrieve:tfidf")
-    before = made.identity
-    made.prepare(ClosedSet.of(KNOWN))
-    assert made.identity == before
+    predictor = load_predictor("retrieve:tfidf")
+    before = predictor.identity
+    predictor.prepare(ClosedSet.of(KNOWN))
+    assert predictor.identity == before
     assert load_predictor("retrieve:tfidf(by=title)").identity != before
 
 
 @pytest.mark.parametrize("spec", ["names:majority", "names:random", "retrieve:wordllama"])
 @pytest.mark.parametrize("context", ["masked", "revealed"])
 def test_the_real_sample_gets_five_guesses_for_every_mask(sample, spec, context):
-    made = predict_all(sample, load_predictor(spec), context=context)
-    assert len(made) == 698
-    assert all(len(each.names) == len(set(each.names)) == 5 for each in made.values())
+    predictions = predict_all(sample, load_predictor(spec), context=context)
+    assert len(predictions) == 698
+    assert all(len(guesses.names) == len(set(guesses.names)) == 5 for guesses in predictions.values())
 
 
 # file
@@ -302,18 +306,18 @@ def test_predictions_from_a_file_are_looked_up_by_key_and_missing_ones_are_count
     ]
     file = tmp_path / "predictions.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    made = load_predictor(f"file:{file}")
+    predictor = load_predictor(f"file:{file}")
     people = [chunk("1", "Ann Fox", "<mask> <mask>"), chunk("2", "Bo Gray"), chunk("3", "Cy Hill")]
-    found = predict_all(people, made, k=2)
-    assert found[MaskKey("1", 0, 1)] == Guesses(("Fox",), (0.8,))
-    assert found[MaskKey("2", 0, 0)] == Guesses(("Bo", "Bob"), (0.5, 0.3))
-    assert found[MaskKey("3", 0, 0)] == Guesses((), ())
-    assert remarks_of(made) == (
+    predictions = predict_all(people, predictor, k=2)
+    assert predictions[MaskKey("1", 0, 1)] == Guesses(("Fox",), (0.8,))
+    assert predictions[MaskKey("2", 0, 0)] == Guesses(("Bo", "Bob"), (0.5, 0.3))
+    assert predictions[MaskKey("3", 0, 0)] == Guesses((), ())
+    assert remarks_of(predictor) == (
         "predictions.jsonl: page = id, sequence = sequence_number, guesses = predictions, scores = scores",
         "1 masks have no predictions in predictions.jsonl",
     )
-    assert predict_all(people, made, k=3)[MaskKey("2", 0, 0)].names == ("Bo", "Bob", "Bo")
-    before = made.identity
+    assert predict_all(people, predictor, k=3)[MaskKey("2", 0, 0)].names == ("Bo", "Bob", "Bo")
+    before = predictor.identity
     file.write_text(json.dumps(rows[0]) + "\n")
     assert load_predictor(f"file:{file}").identity != before
 
@@ -322,8 +326,8 @@ def test_a_file_that_counts_masks_through_the_page_finds_those_of_later_examples
     file = tmp_path / "pages.jsonl"
     file.write_text(json.dumps({"page_id": 1, "predictions": [["Ann"], ["Bo"], ["Cy"]], "scores": [[1], [1], [1]]}))
     people = [chunk("1", "Ann Fox", "<mask> <mask>"), chunk("1", "Ann Fox", sequence=4)]
-    found = predict_all(people, load_predictor(f"file:{file}"), k=1)
-    assert [found[key].names for key in sorted(found)] == [("Ann",), ("Bo",), ("Cy",)]
+    predictions = predict_all(people, load_predictor(f"file:{file}"), k=1)
+    assert [predictions[key].names for key in sorted(predictions)] == [("Ann",), ("Bo",), ("Cy",)]
 
 
 # python
@@ -347,10 +351,10 @@ def test_a_function_gives_names_or_pairs_or_a_dict(found, expected):
 def test_a_function_sees_what_stands_before_and_after_and_k(tmp_path, monkeypatch):
     (tmp_path / "my_guesser.py").write_text("def guess(before, after, k):\n    return [f'{before}|{after}|{k}']\n")
     monkeypatch.chdir(tmp_path)
-    made = load_predictor("python:my_guesser:guess")
+    predictor = load_predictor("python:my_guesser:guess")
     [first, second] = blanks_of(chunk("1", "A", "a <mask> b <mask> c"))
-    assert made.predict([first, second], 3)[1].names == ("a <mask> b | c|3",)
-    assert made.identity.startswith("python:my_guesser:guess ")
+    assert predictor.predict([first, second], 3)[1].names == ("a <mask> b | c|3",)
+    assert predictor.identity.startswith("python:my_guesser:guess ")
 
 
 def test_two_functions_without_a_file_are_never_taken_for_one():
@@ -379,7 +383,7 @@ def test_a_function_that_fails_is_named_with_the_mask():
         load_predictor(lambda before, after, k: 1 / 0).predict([blank()], 5)
 
 
-# What all of them share
+# All predictors
 
 
 @pytest.mark.parametrize("spec", ["names:majority", "names:random", "retrieve:tfidf", "python:json:dumps"])

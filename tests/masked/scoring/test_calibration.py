@@ -1,4 +1,4 @@
-"""Whether confidence and accuracy agree."""
+"""Test the calibration of predictions: the agreement of confidence and accuracy."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def level(confidence, right, pages=None):
 
 def test_the_error_is_the_mean_gap_between_confidence_and_accuracy():
     result = calibration(level([0.9, 0.9, 0.3, 0.3], [1, 0, 0, 0]), bins=2)
-    assert [(each.count, each.confidence, each.accuracy) for each in result.bins] == [
+    assert [(bucket.count, bucket.confidence, bucket.accuracy) for bucket in result.bins] == [
         (2, pytest.approx(0.3), 0.0),
         (2, pytest.approx(0.9), 0.5),
     ]
@@ -36,8 +36,8 @@ def test_the_error_is_the_mean_gap_between_confidence_and_accuracy():
 
 def test_a_bin_holds_its_lower_edge_and_the_last_one_both():
     result = calibration(level([0.0, 0.5, 1.0], [0, 1, 1]), bins=2)
-    assert [each.count for each in result.bins] == [1, 2]
-    assert [(each.low, each.high) for each in result.bins] == [(0.0, 0.5), (0.5, 1.0)]
+    assert [bucket.count for bucket in result.bins] == [1, 2]
+    assert [(bucket.low, bucket.high) for bucket in result.bins] == [(0.0, 0.5), (0.5, 1.0)]
 
 
 def test_an_empty_bin_has_no_mean():

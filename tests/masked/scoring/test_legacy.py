@@ -1,4 +1,4 @@
-"""The scores of the original project, as coded and corrected."""
+"""Test the scores of the original project, as coded and as corrected."""
 
 import numpy as np
 import pytest
@@ -25,33 +25,33 @@ def value(sample):
 
 
 def test_as_coded_a_part_of_the_title_anywhere_in_a_guess_counts():
-    made = scored("John Smith", [["he", "Johnnie"], ["Smith"], ["john"], []])
-    assert value(made.coded["pnms"]) == 2 / 4
-    assert value(made.coded["lnms"]) == 1 / 4
-    assert value(made.coded["w-pnms"]) == pytest.approx(0.35 * 2 / 4 + 0.65 * 1 / 4)
+    scores = scored("John Smith", [["he", "Johnnie"], ["Smith"], ["john"], []])
+    assert value(scores.coded["pnms"]) == 2 / 4
+    assert value(scores.coded["lnms"]) == 1 / 4
+    assert value(scores.coded["w-pnms"]) == pytest.approx(0.35 * 2 / 4 + 0.65 * 1 / 4)
 
 
 def test_as_coded_parentheses_of_the_title_are_no_part_of_what_is_sought_but_of_the_last_name():
-    made = scored("Ann Lee (photographer)", [["a photographer"]])
-    assert value(made.coded["pnms"]) == 1
-    assert value(made.coded["lnms"]) == 0
+    scores = scored("Ann Lee (photographer)", [["a photographer"]])
+    assert value(scores.coded["pnms"]) == 1
+    assert value(scores.coded["lnms"]) == 0
 
 
 def test_corrected_whole_names_count_in_any_case():
-    made = scored("John Smith", [["he", "Johnnie"], ["SMITH"], ["john"], []])
-    assert value(made.right["pnms"]) == 2 / 4
-    assert value(made.right["lnms"]) == 1 / 4
+    scores = scored("John Smith", [["he", "Johnnie"], ["SMITH"], ["john"], []])
+    assert value(scores.right["pnms"]) == 2 / 4
+    assert value(scores.right["lnms"]) == 1 / 4
 
 
 def test_as_coded_a_qualifier_is_the_last_name():
-    made = scored("Ann Lee (photographer)", [["Lee"]])
-    assert value(made.coded["lnms"]) == 0
-    assert value(made.right["lnms"]) == 1
+    scores = scored("Ann Lee (photographer)", [["Lee"]])
+    assert value(scores.coded["lnms"]) == 0
+    assert value(scores.right["lnms"]) == 1
 
 
 def test_as_coded_the_distance_is_over_correct_masks_only_and_by_the_titles_length():
-    made = scored("John Smith", [["he"], ["he", "Smith"]])
-    assert value(made.coded["nld"]) == 5 / 10
+    scores = scored("John Smith", [["he"], ["he", "Smith"]])
+    assert value(scores.coded["nld"]) == 5 / 10
 
 
 def test_as_coded_the_distance_is_undefined_where_nothing_is_correct():
@@ -59,10 +59,10 @@ def test_as_coded_the_distance_is_undefined_where_nothing_is_correct():
 
 
 def test_corrected_the_distance_is_over_all_masks_and_never_above_one():
-    made = scored("John Smith", [["JOHN SMITH"], ["x" * 40], []])
-    assert value(made.right["nld"]) == pytest.approx((0 + 1 + 1) / 3)
-    assert made.distances.sum() == 2
-    assert (made.distances[0], made.distances[-1]) == (1, 1)
+    scores = scored("John Smith", [["JOHN SMITH"], ["x" * 40], []])
+    assert value(scores.right["nld"]) == pytest.approx((0 + 1 + 1) / 3)
+    assert scores.distances.sum() == 2
+    assert (scores.distances[0], scores.distances[-1]) == (1, 1)
 
 
 def test_accents_and_qualifiers_are_no_distance_when_corrected():

@@ -1,4 +1,4 @@
-"""The three levels of scoring: masks, examples, pages."""
+"""Test scoring on its three levels: masks, examples and pages."""
 
 import numpy as np
 import pyarrow
@@ -10,7 +10,7 @@ from goldrank.masked.names.patterns import Tier
 from goldrank.masked.scoring.levels import LEVELS, Rules, score_predictions
 from goldrank.stats import aggregate
 
-# Page 7 has two examples with three masks in all, page 10 one example with one mask.
+# Page 7 has two examples with three masks in total; page 10 has one example with one mask.
 ROWS = [
     ("7", 0, 0, "Ada Lovelace", ["Ada", "Grace Hopper"], [0.6, 0.3]),
     ("7", 0, 1, "Ada Lovelace", ["Grace Hopper", "Lovelace", "he"], [0.5, 0.3, 0.1]),
@@ -22,10 +22,10 @@ ROWS = [
 def table(rows, **extra):
     columns = zip(*rows, strict=True)
     names = ("page", "sequence", "mask", "title", "guesses", "scores")
-    made = dict(zip(names, map(list, columns), strict=True))
-    made["guesses"] = pyarrow.array(made["guesses"], pyarrow.list_(pyarrow.string()))
-    made["scores"] = pyarrow.array(made["scores"], pyarrow.list_(pyarrow.float64()))
-    return pyarrow.table(made | extra)
+    data = dict(zip(names, map(list, columns), strict=True))
+    data["guesses"] = pyarrow.array(data["guesses"], pyarrow.list_(pyarrow.string()))
+    data["scores"] = pyarrow.array(data["scores"], pyarrow.list_(pyarrow.float64()))
+    return pyarrow.table(data | extra)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_each_level_has_a_query_per_page_and_an_item_per_row(scores):
 
 def test_the_right_name_is_ranked_among_guesses_and_among_groups(scores):
     assert scores.levels["mask"].hits.above.tolist() == [-1, 0, 1, -1]
-    # Ada .6 and Lovelace .3 are two answers of the same example, as no guess says that they are one person.
+    # Ada (0.6) and Lovelace (0.3) are two answers of the same example, because no guess joins the two names.
     assert scores.levels["example"].hits.above.tolist() == [-1, 1, -1]
     assert scores.levels["page"].hits.above.tolist() == [-1, 1]
 
@@ -98,9 +98,9 @@ def test_rows_without_a_value_do_not_weigh(scores):
 
 def test_rank_metrics_over_hits_give_the_share_of_right_first_answers(scores):
     for level in scores.levels.values():
-        made = score_hits(level.hits, ["hits(average=items)@1", "hits(average=queries)@1"], ties="input")
+        metrics = score_hits(level.hits, ["hits(average=items)@1", "hits(average=queries)@1"], ties="input")
         sample = level.sample(level.right)
-        for weights, metric in zip((sample.weights, None), made.values(), strict=True):
+        for weights, metric in zip((sample.weights, None), metrics.values(), strict=True):
             assert metric.mean == pytest.approx(aggregate(sample.values, weights))
 
 
@@ -109,10 +109,10 @@ def test_the_other_reading_is_scored_beside_the_one_asked_for(scores):
     assert (source.rules, source.beside.rules) == (Rules(), Rules.of("strict"))
     assert (scores.rules, scores.beside.rules) == (Rules.of("strict"), Rules())
     for name in LEVELS:
-        for one, other in ((source, scores.beside), (source.beside, scores)):
-            assert one.levels[name].hits.above.tolist() == other.levels[name].hits.above.tolist()
-            assert np.array_equal(one.levels[name].margin, other.levels[name].margin, equal_nan=True)
-    # Of the same guesses, only the pooling by the gold adds Ada to Lovelace.
+        for first, second in ((source, scores.beside), (source.beside, scores)):
+            assert first.levels[name].hits.above.tolist() == second.levels[name].hits.above.tolist()
+            assert np.array_equal(first.levels[name].margin, second.levels[name].margin, equal_nan=True)
+    # Only pooling by the gold adds the score of Ada to that of Lovelace.
     assert source.levels["example"].right.tolist() == [False, True, False]
     assert source.beside.levels["example"].right.tolist() == [False, False, False]
     assert source.beside.counts is source.counts

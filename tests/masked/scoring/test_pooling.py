@@ -1,4 +1,4 @@
-"""Pooling guesses into answers, and where the right answer stands among them."""
+"""Test pooling of guesses into answers and the rank of the right answer."""
 
 import math
 from collections import namedtuple
@@ -23,7 +23,7 @@ from goldrank.masked.scoring.pooling import (
     scores_by_name,
 )
 
-# The lists of the definition's worked example; where a name was dropped, an empty one keeps its slot.
+# The guesses of the worked example in the definition; an empty name marks a dropped one.
 KENNEDY = [
     Guesses(("John Fitzgerald Kennedy", "Kennedy", "John F. Kennedy", "", "He"), (0.45, 0.12, 0.11, 0.15, 0.12)),
     Guesses(("He", "Kennedy", "Trumann", "His", "Junior"), (0.62, 0.22, 0.21, 0.12, 0.05)),
@@ -42,12 +42,12 @@ def pool(masks, rules, tiers):
 
 
 def pooled(guesses, rules, matcher):
-    """The groups of all guesses, best first."""
-    masks = [counted_guesses(each.names, each.scores, rules.k) for each in guesses]
-    found = pool(masks, rules, Tiers(matcher))
-    columns = (found.names, found.totals, found.right, map(tuple, found.members), found.named)
+    """Return the groups of all guesses, best first."""
+    masks = [counted_guesses(mask_guesses.names, mask_guesses.scores, rules.k) for mask_guesses in guesses]
+    result = pool(masks, rules, Tiers(matcher))
+    columns = (result.names, result.totals, result.right, map(tuple, result.members), result.named)
     groups = [Group(*values) for values in zip(*columns, strict=True)]
-    return [groups[at] for at in found.order]
+    return [groups[at] for at in result.order]
 
 
 def totals(groups):
@@ -87,10 +87,10 @@ def test_by_the_guesses_alone_the_worked_example_gives_one_kennedy_the_surname_a
 
 def test_a_word_that_is_no_name_is_neither_an_answer_nor_a_rival():
     guesses = [Guesses(("He", "The President", "Ada Lovelace", "Grace"), (0.5, 0.2, 0.2, 0.1))]
-    found = pool([(guesses[0].names, guesses[0].scores)], STRICT, Tiers(Person("Ada Lovelace")))
-    assert found.rank()[:5] == (0, 0, 0, 0, True)
-    assert found.rank().margin == pytest.approx(0.1 / 0.3)
-    assert (found.size, found.led_by_no_name) == (2, True)
+    result = pool([(guesses[0].names, guesses[0].scores)], STRICT, Tiers(Person("Ada Lovelace")))
+    assert result.rank()[:5] == (0, 0, 0, 0, True)
+    assert result.rank().margin == pytest.approx(0.1 / 0.3)
+    assert (result.size, result.led_by_no_name) == (2, True)
     assert pool([(("he", "who"), (0.5, 0.1))], STRICT, Tiers(Person("Ada Lovelace"))).rank() is NO_ANSWER
     assert not pooled(guesses, Rules(pool="gold"), Person("Ada Lovelace"))[0].right
 
@@ -112,7 +112,7 @@ def test_words_in_lower_case_are_no_names_where_another_guess_has_a_capital():
     assert names_among("football", "kennedy", "John Kennedy", "毛泽东", "1898", "bell") == {
         "kennedy", "John Kennedy", "毛泽东", "1898",
     }  # fmt: skip
-    # A pronoun at the start of a sentence does not say that the predictor writes names with capitals.
+    # A capitalised pronoun does not show that the predictor capitalises names.
     assert names_among("He", "kennedy") == {"kennedy"}
 
 
@@ -138,13 +138,13 @@ MANY = st.lists(
 
 
 @given(MANY, st.randoms(use_true_random=False))
-def test_no_order_of_the_guesses_changes_the_groups_of_a_shared_surname(said, random):
+def test_no_order_of_the_guesses_changes_the_groups_of_a_shared_surname(scored_names, random):
     def groups(pairs):
         names, scores = zip(*pairs, strict=True) if pairs else ((), ())
-        made = pooled([Guesses(names, scores)], STRICT, Person("John F. Kennedy"))
-        return {(group.name, group.total, group.named, group.right, frozenset(group.members)) for group in made}
+        answers = pooled([Guesses(names, scores)], STRICT, Person("John F. Kennedy"))
+        return {(group.name, group.total, group.named, group.right, frozenset(group.members)) for group in answers}
 
-    assert groups(random.sample(said, len(said))) == groups(said)
+    assert groups(random.sample(scored_names, len(scored_names))) == groups(scored_names)
 
 
 def test_the_fullest_name_decides_whether_a_group_is_right():
@@ -161,10 +161,10 @@ WORDS = ("John", "jean", "Vital", "Jean-Vital", "JeanVital", "de la", "Cruz", "d
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join), unique=True, max_size=12))
 def test_names_that_share_no_word_can_be_left_out_of_grouping(names):
     expected = {}
-    said = {name: [len(name) / 7, 0.1] for name in names}
-    for name, number in zip(names, group_aliases(names, list(said.values())), strict=True):
+    scores = {name: [len(name) / 7, 0.1] for name in names}
+    for name, number in zip(names, group_aliases(names, list(scores.values())), strict=True):
         expected.setdefault(number, []).append(name)
-    assert same_person(said) == list(expected.values())
+    assert same_person(scores) == list(expected.values())
 
 
 def test_only_the_first_k_guesses_of_each_mask_count():
@@ -184,7 +184,11 @@ def test_the_tier_asked_for_is_the_least_that_is_right():
     assert not pooled(guesses, Rules(tier=Tier.SURNAME), person)[0].right
 
 
-@given(st.permutations([(name, score) for one in KENNEDY for name, score in zip(one.names, one.scores, strict=True)]))
+@given(
+    st.permutations(
+        [(name, score) for guesses in KENNEDY for name, score in zip(guesses.names, guesses.scores, strict=True)]
+    )
+)
 def test_no_order_of_the_guesses_changes_a_sum_by_a_bit(order):
     rules, person = STRICT, Person("John F. Kennedy")
     before = {group.total for group in pooled(KENNEDY, rules, person)}
@@ -198,11 +202,11 @@ def test_no_order_of_the_guesses_changes_a_sum_by_a_bit(order):
 )
 def test_the_place_of_one_right_answer_is_that_of_a_ranked_item(scores, data):
     right = data.draw(st.sampled_from(sorted(scores)))
-    found = rank_gold(list(scores), list(scores.values()), [name == right for name in scores])
+    place = rank_gold(list(scores), list(scores.values()), [name == right for name in scores])
     hits = Run({"q": scores}).hits(Gold({"q": {right: 1}}))
-    counted = [int(getattr(hits, name)[0]) for name in ("above", "tied", "tied_docid", "tied_input")]
-    assert list(found[:4]) == counted
-    assert found.right == (found.above + found.tied_input == 0)
+    expected = [int(getattr(hits, name)[0]) for name in ("above", "tied", "tied_docid", "tied_input")]
+    assert list(place[:4]) == expected
+    assert place.right == (place.above + place.tied_input == 0)
 
 
 def test_other_right_answers_are_no_rivals():
@@ -211,8 +215,8 @@ def test_other_right_answers_are_no_rivals():
 
 
 def test_the_order_of_the_scores_counts_not_that_of_the_list():
-    found = rank_gold(["wrong", "right"], [0.2, 0.7], [False, True])
-    assert (found.above, found.right, found.top) == (0, True, 0.7)
+    place = rank_gold(["wrong", "right"], [0.2, 0.7], [False, True])
+    assert (place.above, place.right, place.top) == (0, True, 0.7)
 
 
 def test_the_margin_is_the_lead_over_the_best_wrong_answer_as_a_share_of_all():

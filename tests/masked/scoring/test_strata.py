@@ -1,4 +1,4 @@
-"""Scores split by a column of the examples."""
+"""Test the scores split by a column of the examples."""
 
 import numpy as np
 import pyarrow
@@ -12,7 +12,7 @@ from goldrank.masked.scoring.strata import split_by
 
 @pytest.fixture(scope="module")
 def scores():
-    """Six pages; page p has two examples, of p + 1 and of 10 masks' length, and only even pages are guessed."""
+    """Score six pages with two examples each, of one and two masks; only the guesses for even pages are right."""
     rows = [
         {
             "page": str(page),
@@ -78,8 +78,8 @@ def test_pages_without_rows_in_a_stratum_do_not_count_as_wrong(scores):
 
 def test_every_row_is_in_exactly_one_stratum(scores):
     for by in ("masks", "length", "type", "views", "field"):
-        counted = np.sum([stratum.examples for stratum in split_by(scores, by, bins=2)], axis=0)
-        assert set(counted.tolist()) == {1}
+        counts = np.sum([stratum.examples for stratum in split_by(scores, by, bins=2)], axis=0)
+        assert set(counts.tolist()) == {1}
 
 
 def test_one_range_holds_all(scores):

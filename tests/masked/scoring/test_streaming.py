@@ -1,4 +1,4 @@
-"""Scoring in any order of rows, in memory or through files, in one process or several."""
+"""Test that scores are the same in any row order, in memory or through files, in one process or several."""
 
 import tempfile
 
@@ -28,7 +28,7 @@ GUESSES = (
     "Siyaka",
     "",
     "Ada Byron",
-    # A surname that several full names share, and words that name nobody.
+    # A surname shared by several full names, and words that are not names.
     "Lovelace",
     "Ada Lovelace",
     "Annabella Lovelace",
@@ -45,7 +45,7 @@ def predictions(pages=60, seed=0):
             masks = int(rng.integers(1, 4))
             for mask in range(masks):
                 size = int(rng.integers(0, 6))
-                # Few distinct scores, so that there are ties; thirds, so that sums are not exact.
+                # Few distinct scores produce ties; thirds make sums inexact.
                 scores = np.sort(rng.integers(1, 5, size=size) / 3)[::-1].tolist()
                 rows.append(
                     {
@@ -65,25 +65,25 @@ def predictions(pages=60, seed=0):
     return pyarrow.Table.from_pylist(rows)
 
 
-def assert_same(one, other):
-    assert one.counts == other.counts
-    assert one.frequent == other.frequent
-    assert list(one.examples) == list(other.examples)
-    for name, column in one.examples.items():
-        assert column.dtype == other.examples[name].dtype
-        np.testing.assert_array_equal(column, other.examples[name])
+def assert_same(expected, result):
+    assert expected.counts == result.counts
+    assert expected.frequent == result.frequent
+    assert list(expected.examples) == list(result.examples)
+    for name, column in expected.examples.items():
+        assert column.dtype == result.examples[name].dtype
+        np.testing.assert_array_equal(column, result.examples[name])
     for name in LEVELS:
-        first, second = one.levels[name], other.levels[name]
+        first, second = expected.levels[name], result.levels[name]
         assert (first.hits.queries, first.hits.items) == (second.hits.queries, second.hits.items)
         for field in ("starts", "grade", "above", "tied", "tied_docid", "tied_input", "depth"):
             np.testing.assert_array_equal(getattr(first.hits, field), getattr(second.hits, field))
         for field in ("right", "margin", "confidence", "example"):
             np.testing.assert_array_equal(getattr(first, field), getattr(second, field))
     for kind in ("coded", "right"):
-        for name, sample in getattr(one.legacy, kind).items():
-            np.testing.assert_array_equal(sample.values, getattr(other.legacy, kind)[name].values)
-            np.testing.assert_array_equal(sample.weights, getattr(other.legacy, kind)[name].weights)
-    np.testing.assert_array_equal(one.legacy.distances, other.legacy.distances)
+        for name, sample in getattr(expected.legacy, kind).items():
+            np.testing.assert_array_equal(sample.values, getattr(result.legacy, kind)[name].values)
+            np.testing.assert_array_equal(sample.weights, getattr(result.legacy, kind)[name].weights)
+    np.testing.assert_array_equal(expected.legacy.distances, result.legacy.distances)
 
 
 def shuffled(table, seed):
@@ -92,7 +92,7 @@ def shuffled(table, seed):
 
 @pytest.fixture
 def through_files(monkeypatch, tmp_path):
-    """Everything goes through files, in a folder that can be looked into."""
+    """Force scoring through temporary files and return their folder."""
     monkeypatch.setattr(streaming, "_IN_MEMORY", 10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
@@ -165,7 +165,7 @@ def test_columns_that_only_describe_may_be_missing():
 
 
 class LastFirst(LocalEngine):
-    """Parts come in another order than they were asked for."""
+    """Engine that returns results in reverse order."""
 
     def map(self, work, tasks, *, what, total):
         yield from map(work, [*tasks][::-1])

@@ -84,7 +84,7 @@ def test_of_several_runs_the_leader_is_named_with_whom_it_beats(store):
 
 
 def test_verdict_superscripts_and_figure_say_the_same_as_goldrank_run(store):
-    """The report of the demo once had a verdict and a figure by different tests, which contradicted each other."""
+    """Verdict, superscripts and figure come from one test; a report once used two tests, which disagreed."""
     metric = "mrr"
     boards = gr.run(["random", "bm25", "tfidf", "bm25(k1=0.5)"], "games", store, metrics=metric, bootstrap=QUICK)
     [section] = content_of(boards.runs, store, metrics=[metric], bootstrap=QUICK)
@@ -193,11 +193,11 @@ def test_measurements_are_sorted_by_their_headline(store):
 
 
 def test_runs_with_conventions_of_their_own_need_a_common_profile(store):
-    one = examples.save_ranked(store, {"a": 1})
-    two = examples.save_ranked(store, {"b": 1}, conventions={"ties": "expected"})
+    first = examples.save_ranked(store, {"a": 1})
+    second = examples.save_ranked(store, {"b": 1}, conventions={"ties": "expected"})
     with pytest.raises(InputError, match="--profile"):
-        content_of([*one, *two], store)
-    [section] = content_of([*one, *two], store, profile="trec_eval9", bootstrap=QUICK)
+        content_of([*first, *second], store)
+    [section] = content_of([*first, *second], store, profile="trec_eval9", bootstrap=QUICK)
     assert section.numbers["profile"] == "trec_eval9"
 
 
@@ -224,11 +224,11 @@ def test_empty_and_repeated_texts_are_counted(store):
     from goldrank.store.texts import Text
 
     examples.save_ranked(store, {"a": 1})
-    kept = store.texts(examples.DATA)
-    kept.save([Text("q", "", "  ")], [Text("a", "x", "y z"), Text("b", "x y", "z"), Text("c", "", "other")])
-    counted = count_texts(kept)
-    assert (counted["query"].texts, counted["query"].empty, counted["query"].repeated) == (1, 1, 0)
-    assert (counted["item"].texts, counted["item"].empty, counted["item"].repeated) == (3, 0, 1)
+    texts = store.texts(examples.DATA)
+    texts.save([Text("q", "", "  ")], [Text("a", "x", "y z"), Text("b", "x y", "z"), Text("c", "", "other")])
+    counts = count_texts(texts)
+    assert (counts["query"].texts, counts["query"].empty, counts["query"].repeated) == (1, 1, 0)
+    assert (counts["item"].texts, counts["item"].empty, counts["item"].repeated) == (3, 0, 1)
 
 
 def test_provenance_holds_data_versions_and_commands_without_passwords(store):

@@ -23,7 +23,7 @@ VOID = {"meta", "br", "img", "input", "link", "hr", "wbr"}
 
 
 class Reader(HTMLParser):
-    """Reads a page as a browser would: its elements, what they hold, and whether they are closed in order."""
+    """Parser of a page that records its elements, its texts, and tags that are not closed in order."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -84,7 +84,7 @@ def test_no_text_of_the_data_becomes_an_element_or_a_script(hostile):
     reader = read(hostile)
     assert not [tag for tag, _ in reader.elements if tag in ("img", "iframe", "object", "link", "b2")]
     scripts = [attributes for tag, attributes in reader.elements if tag == "script"]
-    assert [one for one in scripts if one.get("type") != "application/json"] == [{}, {}, {}, {}]
+    assert [script for script in scripts if script.get("type") != "application/json"] == [{}, {}, {}, {}]
     handlers = [name for _, attributes in reader.elements for name in attributes if name.startswith("on")]
     assert handlers == []
     links = [attributes["href"] for tag, attributes in reader.elements if tag == "a"]
@@ -92,11 +92,11 @@ def test_no_text_of_the_data_becomes_an_element_or_a_script(hostile):
 
 
 def test_text_of_the_data_is_shown_as_it_is(hostile):
-    shown = "".join(data for tag, data in read(hostile).texts if tag not in ("script", "style"))
-    assert examples.SCRIPT in shown
-    assert "</script><img src=x onerror=alert(1)>" in shown
-    assert "😀 & \" ' ` | * _ [link](javascript:alert(1))" in shown
-    assert "bell \ufffd and \ufffd nothing" in shown
+    text = "".join(data for tag, data in read(hostile).texts if tag not in ("script", "style"))
+    assert examples.SCRIPT in text
+    assert "</script><img src=x onerror=alert(1)>" in text
+    assert "😀 & \" ' ` | * _ [link](javascript:alert(1))" in text
+    assert "bell \ufffd and \ufffd nothing" in text
 
 
 def test_marks_of_direction_stay_within_their_text(hostile):
@@ -116,7 +116,7 @@ def test_only_the_scripts_of_the_page_may_run_and_nothing_may_be_asked_for(plain
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     allowed = set(re.findall(r"'sha256-([^']+)'", policy))
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    assert {base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts} == allowed
+    assert {base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts} == allowed
     assert "unsafe-inline" not in policy.split("script-src")[1].split(";")[0]
     assert "connect-src" not in policy
 
@@ -129,14 +129,14 @@ def test_no_element_of_the_page_names_another_host(plain):
 
 def test_numbers_verdict_and_texts_need_no_script(plain):
     reader = read(to_html(plain))
-    shown = "".join(data for tag, data in reader.texts if tag not in ("script", "style"))
+    text = "".join(data for tag, data in reader.texts if tag not in ("script", "style"))
     section = plain.sections[0]
-    assert section.verdicts[0] in shown
+    assert section.verdicts[0] in text
     for row in section.tables[0].rows:
-        assert all(cell.text in shown and cell.detail in shown for cell in row)
-    assert section.cases[0].query.text in shown
-    assert "The figures need JavaScript" in shown
-    assert "goldrank report a b" in shown
+        assert all(cell.text in text and cell.detail in text for cell in row)
+    assert section.cases[0].query.text in text
+    assert "The figures need JavaScript" in text
+    assert "goldrank report a b" in text
 
 
 def test_every_figure_has_its_data_in_both_themes(plain):
@@ -194,18 +194,18 @@ def test_without_a_library_the_extra_is_named(plain, monkeypatch, name):
 
 
 def test_templates_escape_every_text_and_hold_no_character_that_html_forbids():
-    filled = environment("goldrank.reporting.document").from_string(
+    template = environment("goldrank.reporting.document").from_string(
         '<a title="{{ text }}">{{ text }}</a>{{ text | bdi }}'
     )
-    shown = filled.render(text="<b>\"'&\ud800\x07")
+    rendered = template.render(text="<b>\"'&\ud800\x07")
     escaped = "&lt;b&gt;&#34;&#39;&amp;\ufffd\ufffd"
-    assert shown == f'<a title="{escaped}">{escaped}</a><bdi dir="auto">{escaped}</bdi>'
+    assert rendered == f'<a title="{escaped}">{escaped}</a><bdi dir="auto">{escaped}</bdi>'
 
 
 def test_data_of_a_figure_cannot_close_its_element():
-    filled = environment("goldrank.reporting.document").from_string("<script>{{ data | tojson }}</script>")
+    template = environment("goldrank.reporting.document").from_string("<script>{{ data | tojson }}</script>")
     data = {"a": "</script><!--\u2028&\ud800"}
-    written = filled.render(data=data).removeprefix("<script>").removesuffix("</script>")
+    written = template.render(data=data).removeprefix("<script>").removesuffix("</script>")
     assert "<" not in written
     assert json.loads(written) == data
 

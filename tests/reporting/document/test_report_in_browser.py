@@ -1,4 +1,4 @@
-"""The report in a real browser: drawn, sorted, narrow, dark and without scripts, whatever its texts say."""
+"""The HTML report in a real browser: figures, sorting, narrow screens, themes, disabled scripts, and hostile texts."""
 
 import time
 
@@ -77,23 +77,23 @@ def test_nothing_is_wider_than_a_phone(reader, page):
             part => part.checkVisibility() && part.scrollWidth > part.clientWidth + 1)"""
         assert reader.run(f"return {wide}.length") > 0
         hint = "getComputedStyle(part, '::before').content"
-        assert all("Scroll sideways" in said for said in reader.run(f"return {wide}.map(part => {hint})"))
+        assert all("Scroll sideways" in text for text in reader.run(f"return {wide}.map(part => {hint})"))
     finally:
         reader.resize(DESKTOP)
 
 
 def test_an_entry_of_the_legend_hides_its_series_and_shows_it_again(reader, page):
     drawn(reader, page[0])
-    shown = """
+    visibility = """
         const plot = document.querySelector('.legend').previousElementSibling;
         return plot.data.filter(trace => trace.legendgroup === '0').map(trace => trace.visible ?? true)"""
-    assert set(reader.run(shown)) == {True}
+    assert set(reader.run(visibility)) == {True}
     press = "document.querySelector('.legend button').click()"
     reader.run(press)
-    assert set(reader.run(shown)) == {False}
+    assert set(reader.run(visibility)) == {False}
     assert reader.one(".legend button").get_attribute("aria-pressed") == "false"
     reader.run(press)
-    assert set(reader.run(shown)) == {True}
+    assert set(reader.run(visibility)) == {True}
 
 
 def test_colours_follow_the_reader_and_then_the_switch(reader, page):

@@ -1,4 +1,4 @@
-"""The summary before the sections: every run on every task, compared across tasks."""
+"""The summary of a report compares every run across all tasks."""
 
 import math
 from dataclasses import replace
@@ -27,9 +27,11 @@ def section(task, values, *, metric="mrr", direction="higher", alike=(), queries
     spread = np.array([-0.1, 0.1, -0.05, 0.05])
     sources = {name: stats.Sample(values[name] + spread[:: 1 if at % 2 else -1]) if queries else None
                for at, name in enumerate(sorted(values))}  # fmt: skip
-    shown = {name: TaskValue(values[name], None, sources[name]) for name in ordered}
+    task_values = {name: TaskValue(values[name], None, sources[name]) for name in ordered}
     leader = ordered[0] if len(values) > 1 else None
-    headline = TaskScores(task, metric, "", direction, shown, leader, frozenset(alike), None, True, bootstrap=QUICK)
+    headline = TaskScores(
+        task, metric, "", direction, task_values, leader, frozenset(alike), None, True, bootstrap=QUICK
+    )
     rest = dict.fromkeys(("verdicts", "tables", "figures", "left_out", "cases", "quality", "conventions"), ())
     palette = {name: number for number, name in enumerate(sorted(values))}
     return Section(task, "ranked", (), numbers={}, commands=(), headline=headline, palette=palette, **rest)
@@ -40,8 +42,8 @@ def texts(grid):
 
 
 def test_runs_stand_in_the_order_of_their_means_with_a_figure():
-    one, two = section("one", {"a": 0.9, "b": 0.5, "c": 0.5}), section("two", {"a": 0.1, "b": 0.4, "c": 0.2})
-    summary = summarise([one, two])
+    first, second = section("one", {"a": 0.9, "b": 0.5, "c": 0.5}), section("two", {"a": 0.1, "b": 0.4, "c": 0.2})
+    summary = summarise([first, second])
     assert summary.table.headings == [
         "run", "one: mrr↑", "two: mrr↑", "mean", "rank", "win rate↑", "Borda↑", "Bradley–Terry↑"
     ]  # fmt: skip
@@ -124,9 +126,9 @@ def test_every_kind_of_section_is_in_the_summary_which_comes_first(report):
 
 
 def test_a_broken_run_is_named_first_and_not_compared():
-    one, two = section("one", {"a": 0.9, "b": 0.5, "c": 0.4}), section("two", {"a": 0.9, "b": 0.5, "c": 0.4})
+    first, second = section("one", {"a": 0.9, "b": 0.5, "c": 0.4}), section("two", {"a": 0.9, "b": 0.5, "c": 0.4})
     flaw = Flaw("b", 1, 30, 30, none_judged=False, unfit=True)
     compared = Comparison({}, [], "randomisation", "holm", "metric", 0.05, flaws=(flaw,))
-    summary = summarise([replace(one, headline=replace(one.headline, comparison=compared)), two])
+    summary = summarise([replace(first, headline=replace(first.headline, comparison=compared)), second])
     assert summary.verdict.startswith("one: b answered 1 of 30 queries. So it is not compared")
     assert texts(summary.table)["b"][2:] == ["–"] * 5

@@ -23,7 +23,7 @@ METRICS = ["ndcg@10", "mrr", "mean_rank(unfound=last)"]
 
 
 def made_hits(skill, queries=60, items=80, gold_items=3, seed=0):
-    """Runs that differ in how far they lift the gold; the gold is the same for all."""
+    """Return hits of runs on the same gold; a higher skill ranks relevant items higher."""
     rng = np.random.default_rng(seed)
     gold = {f"q{at}": {f"d{item}": 1 for item in rng.choice(items, gold_items, replace=False)} for at in range(queries)}
     hits = {}
@@ -48,31 +48,33 @@ def compared(hits):
 
 
 def test_the_leaderboard_shows_means_and_intervals_best_first(compared):
-    made = leaderboard(compared.scores)
-    assert made.y.categories[0] == "strong"
-    assert made.y.categories[-1] == "weak"
-    assert [series.name for series in made.series] == ["ndcg@10", "mrr"], "mean_rank is on another scale"
-    assert "mean_rank(unfound=last)" in made.note
-    for series in made.series:
-        for at, run in enumerate(made.y.categories):
+    figure = leaderboard(compared.scores)
+    assert figure.y.categories[0] == "strong"
+    assert figure.y.categories[-1] == "weak"
+    assert [series.name for series in figure.series] == ["ndcg@10", "mrr"], "mean_rank is on another scale"
+    assert "mean_rank(unfound=last)" in figure.note
+    for series in figure.series:
+        for at, run in enumerate(figure.y.categories):
             score = compared.scores[run][series.name]
             assert (series.x[at], series.low[at], series.high[at]) == (
                 score.value,
                 score.interval.low,
                 score.interval.high,
             )
-    assert "60 queries" in made.caption
-    assert "95% intervals: bootstrap over queries (200 resamples, seed 0)" in made.caption
+    assert "60 queries" in figure.caption
+    assert "95% intervals: bootstrap over queries (200 resamples, seed 0)" in figure.caption
 
 
 def joined_pairs(figure):
-    """The pairs of runs that some bar of the figure joins."""
+    """Return the pairs of runs that a bar of the figure joins."""
     runs = figure.y.categories
-    return {frozenset(pair) for each in figure.brackets for pair in combinations((runs[at] for at in each.members), 2)}
+    return {
+        frozenset(pair) for bracket in figure.brackets for pair in combinations((runs[at] for at in bracket.members), 2)
+    }
 
 
 def undecided_pairs(compared, metric):
-    """The pairs of runs of which the test calls neither better."""
+    """Return the pairs of runs of which the test calls neither better."""
     direction = compared.scores["weak"][metric].metric.definition.direction if "weak" in compared.scores else "higher"
     return {
         frozenset((pair.a, pair.b))
@@ -82,16 +84,16 @@ def undecided_pairs(compared, metric):
 
 
 def test_the_groups_join_exactly_the_pairs_that_the_test_cannot_tell_apart(compared):
-    made = significance_groups(compared)
-    assert joined_pairs(made) == undecided_pairs(compared, "ndcg@10")
-    assert frozenset(("middle", "alike")) in joined_pairs(made)
-    assert made.y.categories[0] == "strong"
-    values = dict(zip(made.y.categories, made.series[0].x, strict=True))
+    figure = significance_groups(compared)
+    assert joined_pairs(figure) == undecided_pairs(compared, "ndcg@10")
+    assert frozenset(("middle", "alike")) in joined_pairs(figure)
+    assert figure.y.categories[0] == "strong"
+    values = dict(zip(figure.y.categories, figure.series[0].x, strict=True))
     assert values == {run: scores["ndcg@10"].value for run, scores in compared.scores.items()}
-    assert "(paired t test, Holm over the pairs of the metric, α = 0.05)" in made.caption
-    assert "60 queries" in made.caption
-    for each in made.brackets:
-        assert each.at > max(values[made.y.categories[at]] for at in each.members)
+    assert "(paired t test, Holm over the pairs of the metric, α = 0.05)" in figure.caption
+    assert "60 queries" in figure.caption
+    for bracket in figure.brackets:
+        assert bracket.at > max(values[figure.y.categories[at]] for at in bracket.members)
 
 
 @pytest.mark.parametrize("test", ["randomisation", "t", "wilcoxon"])
@@ -102,10 +104,10 @@ def test_sets_sentence_and_superscripts_agree_with_the_test_on_generated_runs(se
     compared = compare_hits(
         made_hits(skill, queries=25, items=40, seed=seed), "mrr", test=test, correction="none", bootstrap=QUICK
     )
-    made = significance_groups(compared)
-    assert joined_pairs(made) == undecided_pairs(compared, "mrr")
+    figure = significance_groups(compared)
+    assert joined_pairs(figure) == undecided_pairs(compared, "mrr")
     leader, *others = compared.order("mrr")
-    beaten = {other for other in others if frozenset((leader, other)) not in joined_pairs(made)}
+    beaten = {other for other in others if frozenset((leader, other)) not in joined_pairs(figure)}
     assert set(compared.better_than("mrr", leader)) == beaten
     sentence = compared.verdict["mrr"]
     worse, _, alike = sentence.partition("cannot be told apart from ")
@@ -126,10 +128,12 @@ def test_a_group_that_is_not_a_run_of_neighbours_leaves_out_the_runs_between():
 
 def test_lower_is_better_turns_the_order(compared):
     metric = compared.scores["weak"].metrics[2]
-    lower = replace(compared, scores={run: replace_metrics(one, [metric]) for run, one in compared.scores.items()})
-    made = significance_groups(lower)
-    assert [made.y.categories[at] for at in (0, -1)] == ["strong", "weak"]
-    assert joined_pairs(made) == undecided_pairs(compared, str(metric))
+    lower = replace(
+        compared, scores={run: replace_metrics(scores, [metric]) for run, scores in compared.scores.items()}
+    )
+    figure = significance_groups(lower)
+    assert [figure.y.categories[at] for at in (0, -1)] == ["strong", "weak"]
+    assert joined_pairs(figure) == undecided_pairs(compared, str(metric))
     alone = leaderboard(lower.scores)
     assert alone.y.categories[0] == "strong"
     assert "lower is better" in alone.x.label
@@ -143,19 +147,21 @@ def test_runs_without_a_difference_are_all_joined():
     gold = Gold({f"q{at}": {"d": 1} for at in range(12)})
     # Each run is first, second and third equally often, so that no test can tell them apart.
     runs = {
-        name: Run({f"q{at}": {"d": 1.0, **{f"x{one}": 2.0 for one in range((at + turn) % 3)}} for at in range(12)})
+        name: Run(
+            {f"q{at}": {"d": 1.0, **{f"x{number}": 2.0 for number in range((at + turn) % 3)}} for at in range(12)}
+        )
         for turn, name in enumerate("abc")
     }
     hits = {name: run.hits(gold) for name, run in runs.items()}
-    made = significance_groups(compare_hits(hits, "mrr", test="t", bootstrap=QUICK))
-    assert [each.members for each in made.brackets] == [(0, 1, 2)]
+    figure = significance_groups(compare_hits(hits, "mrr", test="t", bootstrap=QUICK))
+    assert [bracket.members for bracket in figure.brackets] == [(0, 1, 2)]
 
 
 def test_groups_need_three_runs_a_better_direction_and_a_test(hits):
     two = compare_hits({run: hits[run] for run in ("weak", "strong")}, "mrr", test="t", bootstrap=QUICK)
     assert "three runs or more" in significance_groups(two).reason
     same = compare_hits(dict.fromkeys("abc", hits["weak"]), "mrr", test="t", bootstrap=QUICK)
-    assert [each.members for each in significance_groups(same).brackets] == [(0, 1, 2)]
+    assert [bracket.members for bracket in significance_groups(same).brackets] == [(0, 1, 2)]
     assert "the same value" in differences(same.scores, "a", "b").reason
     counted = compare_hits(hits, "num_ret", bootstrap=QUICK)
     assert "no direction of num_ret is the better one" in significance_groups(counted).reason
@@ -164,59 +170,59 @@ def test_groups_need_three_runs_a_better_direction_and_a_test(hits):
 
 
 def test_every_query_is_one_point_or_part_of_one(compared):
-    made = paired_scatter(compared.scores, "weak", "strong")
-    assert made.diagonal
-    assert sum(sum(series.sizes) for series in made.series) == 60
-    assert made.note == ""
+    figure = paired_scatter(compared.scores, "weak", "strong")
+    assert figure.diagonal
+    assert sum(sum(series.sizes) for series in figure.series) == 60
+    assert figure.note == ""
     a, b = (compared.scores[run]["ndcg@10"].values for run in ("weak", "strong"))
-    drawn = {(x, y) for series in made.series for x, y in zip(series.x, series.y, strict=True)}
-    assert drawn == set(zip(a.tolist(), b.tolist(), strict=True))
-    better = next(series for series in made.series if series.name.startswith("strong better"))
+    points = {(x, y) for series in figure.series for x, y in zip(series.x, series.y, strict=True)}
+    assert points == set(zip(a.tolist(), b.tolist(), strict=True))
+    better = next(series for series in figure.series if series.name.startswith("strong better"))
     assert better.name == f"strong better ({(b > a).sum()})"
     assert all(y > x for x, y in zip(better.x, better.y, strict=True))
 
 
 def test_of_very_many_queries_some_are_drawn_by_seed_and_the_note_says_so(compared):
-    made, again, other = (paired_scatter(compared.scores, "weak", "strong", most=20, seed=seed) for seed in (1, 1, 2))
-    assert made == again
-    assert made.series != other.series
-    assert sum(sum(series.sizes) for series in made.series) == 20
-    assert made.note == "20 of the queries are drawn, chosen at random (seed 1)."
-    assert "60 queries" in made.caption
+    figure, again, other = (paired_scatter(compared.scores, "weak", "strong", most=20, seed=seed) for seed in (1, 1, 2))
+    assert figure == again
+    assert figure.series != other.series
+    assert sum(sum(series.sizes) for series in figure.series) == 20
+    assert figure.note == "20 of the queries are drawn, chosen at random (seed 1)."
+    assert "60 queries" in figure.caption
 
 
 def test_where_less_is_better_the_winner_lies_below_the_diagonal(compared):
     metric = compared.scores["weak"].metrics[2]
-    by_rank = {run: replace_metrics(one, [metric]) for run, one in compared.scores.items()}
-    made = paired_scatter(by_rank, "weak", "strong")
-    better = next(series for series in made.series if series.name.startswith("strong better"))
+    by_rank = {run: replace_metrics(scores, [metric]) for run, scores in compared.scores.items()}
+    figure = paired_scatter(by_rank, "weak", "strong")
+    better = next(series for series in figure.series if series.name.startswith("strong better"))
     assert all(y < x for x, y in zip(better.x, better.y, strict=True))
-    assert "below the diagonal strong is better" in made.caption
+    assert "below the diagonal strong is better" in figure.caption
 
 
 def test_sorted_differences_are_those_of_the_queries(compared):
-    made = differences(compared.scores, "weak", "strong")
+    figure = differences(compared.scores, "weak", "strong")
     gaps = compared.scores["strong"]["ndcg@10"].values - compared.scores["weak"]["ndcg@10"].values
-    heights = [y for series in made.series for y in series.y]
+    heights = [y for series in figure.series for y in series.y]
     assert sorted(heights) == sorted(gaps[gaps != 0].tolist())
-    places = [x for series in made.series for x in series.x]
+    places = [x for series in figure.series for x in series.x]
     assert len(set(places)) == len(places)
-    assert made.y.line == 0
+    assert figure.y.line == 0
 
 
 def test_many_differences_are_averaged_in_neighbours_and_keep_their_mean():
     hits = made_hits({"a": 1.0, "b": 1.5}, queries=450, items=30)
     compared = compare_hits(hits, "ndcg@10", test="t", bootstrap=QUICK)
-    made = differences(compared.scores, "a", "b")
-    assert sum(len(series.x) for series in made.series) <= 200
-    assert "mean of up to 3 neighbouring queries" in made.note
-    assert "450 queries" in made.caption
+    figure = differences(compared.scores, "a", "b")
+    assert sum(len(series.x) for series in figure.series) <= 200
+    assert "mean of up to 3 neighbouring queries" in figure.note
+    assert "450 queries" in figure.caption
 
 
 def test_the_cutoff_curve_passes_through_the_metric_as_scored(hits, compared):
-    made = metric_by_cutoff(compared.scores, hits, how=QUICK)
-    assert made.series[0].x == (1, 2, 3, 5, 10, 20, 30, 50)
-    for series in made.series:
+    figure = metric_by_cutoff(compared.scores, hits, how=QUICK)
+    assert figure.series[0].x == (1, 2, 3, 5, 10, 20, 30, 50)
+    for series in figure.series:
         assert series.y[series.x.index(10)] == compared.scores[series.name]["ndcg@10"].mean
         assert all(low <= y <= high for low, y, high in zip(series.low, series.y, series.high, strict=True))
 
@@ -230,12 +236,12 @@ def test_cutoff_curves_need_a_metric_with_a_cutoff(hits):
 
 @pytest.mark.parametrize("ties", ["docid", "expected"])
 def test_precision_by_recall_is_the_metric_iprec(hits, ties):
-    scores = {run: score_hits(one, "ndcg@10", ties=ties) for run, one in hits.items()}
-    made = precision_recall(scores, hits, QUICK)
-    asked = score_hits(hits["middle"], [f"iprec@{level:g}" for level in LEVELS])
-    (series,) = (one for one in made.series if one.name == "middle")
-    assert series.y == pytest.approx([score.value for score in asked.values()], abs=1e-9)
-    assert "ties docid" in made.caption
+    scores = {run: score_hits(entry, "ndcg@10", ties=ties) for run, entry in hits.items()}
+    figure = precision_recall(scores, hits, QUICK)
+    expected = score_hits(hits["middle"], [f"iprec@{level:g}" for level in LEVELS])
+    (series,) = (entry for entry in figure.series if entry.name == "middle")
+    assert series.y == pytest.approx([score.value for score in expected.values()], abs=1e-9)
+    assert "ties docid" in figure.caption
 
 
 def test_one_relevant_item_a_query_has_no_precision_recall_curve():
@@ -246,15 +252,15 @@ def test_one_relevant_item_a_query_has_no_precision_recall_curve():
 
 def test_nothing_is_cheaper_and_better_than_the_front(compared):
     costs = {"weak": 1.0, "middle": 10.0, "alike": 20.0, "strong": 40.0}
-    made = metric_by_seconds(compared.scores, costs)
-    *runs, front = made.series
+    figure = metric_by_seconds(compared.scores, costs)
+    *runs, front = figure.series
     assert [run.name for run in runs] == list(compared.scores)
     places = [(run.x[0], run.y[0]) for run in runs]
     on_front = list(zip(front.x, front.y, strict=True))
     for x, y in places:
         beaten = any(c <= x and v >= y and (c, v) != (x, y) for c, v in places)
         assert ((x, y) in on_front) != beaten
-    assert made.x.scale == "log"
+    assert figure.x.scale == "log"
     some = metric_by_seconds(compared.scores, {"weak": 1.0, "strong": 2.0, "middle": 0.0})
     assert (some.x.scale, some.note) == ("linear", "2 runs of unknown cost left out.")
     assert "fewer than two runs" in metric_by_seconds(compared.scores, {"weak": 1.0}).reason
@@ -267,19 +273,19 @@ def test_the_front_takes_the_lower_value_where_that_is_better():
 
 def test_the_set_has_every_figure_that_the_runs_allow(hits, compared):
     seconds = {"weak": 1.0, "middle": 2.0, "strong": 3.0}
-    made = make_figures(compared, hits, seconds=seconds, how=QUICK)
-    assert [one.name for one in made] == list(NAMES)
-    assert all(isinstance(one, Figure) for one in made)
-    scatter = made[NAMES.index("paired-scatter")]
+    figures = make_figures(compared, hits, seconds=seconds, how=QUICK)
+    assert [entry.name for entry in figures] == list(NAMES)
+    assert all(isinstance(entry, Figure) for entry in figures)
+    scatter = figures[NAMES.index("paired-scatter")]
     assert scatter.y.label == "ndcg@10 of strong"
     without = make_figures(compared, hits, how=QUICK)
-    assert [one.name for one in without if isinstance(one, LeftOut)] == ["metric-by-seconds"]
-    for figure in made:
+    assert [entry.name for entry in without if isinstance(entry, LeftOut)] == ["metric-by-seconds"]
+    for figure in figures:
         assert "quer" in figure.caption
 
 
 def test_a_single_run_has_its_curves_and_reasons_for_the_rest(hits, compared):
     alone = compare_hits({"weak": hits["weak"]}, METRICS, bootstrap=QUICK)
-    made = make_figures(alone, hits, how=QUICK)
-    assert {one.name for one in made if isinstance(one, Figure)} == set(OF_ONE)
-    assert {one.reason for one in made if isinstance(one, LeftOut)} == {"there is one run, and two are needed"}
+    figures = make_figures(alone, hits, how=QUICK)
+    assert {entry.name for entry in figures if isinstance(entry, Figure)} == set(OF_ONE)
+    assert {entry.reason for entry in figures if isinstance(entry, LeftOut)} == {"there is one run, and two are needed"}

@@ -1,4 +1,4 @@
-"""The description of a figure holds what every renderer relies on, and refuses everything else."""
+"""The description of a figure is validated, so that every renderer can rely on it."""
 
 import math
 
@@ -11,25 +11,25 @@ X, Y = Axis("rank k", "log"), Axis("share", percent=True)
 
 
 def line(**changes):
-    given = {"name": "bm25", "x": (1, 10), "y": (0.1, 0.4)} | changes
-    return Series(**given)
+    values = {"name": "bm25", "x": (1, 10), "y": (0.1, 0.4)} | changes
+    return Series(**values)
 
 
 def figure(**changes):
-    given = {"name": "curve", "title": "T", "caption": "C", "x": X, "y": Y, "series": (line(),)} | changes
-    return Figure(**given)
+    values = {"name": "curve", "title": "T", "caption": "C", "x": X, "y": Y, "series": (line(),)} | changes
+    return Figure(**values)
 
 
 def test_arrays_and_lists_become_plain_tuples_so_that_equal_figures_are_equal():
-    made = line(x=np.array([1, 10]), y=[0.1, 0.4], low=np.zeros(2), high=np.ones(2), labels=["a", "b"])
-    assert made == line(low=(0, 0), high=(1, 1), labels=("a", "b"))
-    assert all(type(value) is float for value in (*made.x, *made.low))
-    assert hash(figure(series=[made])) == hash(figure(series=(made,)))
+    series = line(x=np.array([1, 10]), y=[0.1, 0.4], low=np.zeros(2), high=np.ones(2), labels=["a", "b"])
+    assert series == line(low=(0, 0), high=(1, 1), labels=("a", "b"))
+    assert all(type(value) is float for value in (*series.x, *series.low))
+    assert hash(figure(series=[series])) == hash(figure(series=(series,)))
 
 
 def test_an_interval_that_is_not_known_is_nan():
-    made = line(low=(math.nan, 0.3), high=(math.nan, 0.5))
-    assert math.isnan(figure(series=[made]).series[0].low[0])
+    series = line(low=(math.nan, 0.3), high=(math.nan, 0.5))
+    assert math.isnan(figure(series=[series]).series[0].low[0])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Figures of masked runs show what the scores say, over the right examples, or say why they cannot."""
+"""Figures of masked runs show the scores of the same examples, or a reason why they are left out."""
 
 import math
 
@@ -35,9 +35,9 @@ def row(page, sequence, mask, guesses, *, title=None, scores=None, **columns):
 
 
 def rows(skill, *, pages=40, examples=1):
-    """Masks whose right name stands first, second or nowhere; the higher the skill, the sooner."""
+    """Return masks whose true name is the first guess, the second or none; a higher skill ranks it higher."""
     rng = np.random.default_rng(int(100 * skill))
-    made = []
+    mask_rows = []
     for page in range(pages):
         right, wrong = PERSONS[page % 6], [PERSONS[(page + step) % 6] for step in (1, 2, 3)]
         for sequence in range(examples):
@@ -45,8 +45,8 @@ def rows(skill, *, pages=40, examples=1):
             for mask in range(2):
                 place = 0 if rng.random() < skill else 1 if rng.random() < 0.5 else 9
                 guesses = [*wrong[:place], right, *wrong[place:]][:3] if place < 9 else wrong
-                made.append(row(page, sequence, mask, guesses, type=kind, views=float(10 ** (page / 8))))
-    return made
+                mask_rows.append(row(page, sequence, mask, guesses, type=kind, views=float(10 ** (page / 8))))
+    return mask_rows
 
 
 def run(name="model", table=None, family="family", parameters=None, k=3, rules=Rules(), **changes):  # noqa: B008
@@ -64,38 +64,38 @@ def runs():
     ]
 
 
-def accuracy(one, level="mask"):
-    return score_hits(one.scores.levels[level].hits, "hits@1", ties="expected")["hits@1"].mean
+def accuracy(masked_run, level="mask"):
+    return score_hits(masked_run.scores.levels[level].hits, "hits@1", ties="expected")["hits@1"].mean
 
 
 def test_every_figure_is_made_of_several_runs_and_has_the_name_it_goes_by(runs):
     for name, make in FIGURES.items():
         for level in ("mask", "example", "page"):
-            made = make(runs, level)
-            assert isinstance(made, Figure), made
-            assert made.name == name
-            assert "40 pages" in made.caption
+            figure = make(runs, level)
+            assert isinstance(figure, Figure), figure
+            assert figure.name == name
+            assert "40 pages" in figure.caption
 
 
 def test_accuracy_by_k_is_hits_at_k_with_intervals_around_it(runs):
-    made = accuracy_by_k(runs)
-    readings = [(series.name, series.hollow) for series in made.series]
+    figure = accuracy_by_k(runs)
+    readings = [(series.name, series.hollow) for series in figure.series]
     assert readings[:4] == [
         ("small, source", False), ("small, strict", True), ("large, source", False), ("large, strict", True)
     ]  # fmt: skip
-    large = made.series[2]
+    large = figure.series[2]
     assert large.x == (1, 2, 3)
     assert large.y[0] == accuracy(runs[1])
     assert large.y == tuple(sorted(large.y))
     assert all(low < y < high for low, y, high in zip(large.low, large.y, large.high, strict=True))
-    assert made.x.scale == "linear"
+    assert figure.x.scale == "linear"
 
 
 def test_accuracy_by_k_stops_where_a_run_has_no_more_guesses_and_goes_logarithmic_for_many():
     many = [row(page, 0, 0, [f"Name {at}" for at in range(40)]) for page in range(3)]
-    made = accuracy_by_k([run("many", many, k=40), run("few", k=3)])
-    assert made.x.scale == "log"
-    assert (made.series[0].x[-1], made.series[2].x[-1]) == (40, 3)
+    figure = accuracy_by_k([run("many", many, k=40), run("few", k=3)])
+    assert figure.x.scale == "log"
+    assert (figure.series[0].x[-1], figure.series[2].x[-1]) == (40, 3)
     cut = accuracy_by_k([run("cut", many, k=40, rules=Rules(k=2))])
     assert cut.series[0].x == (1, 2)
 
@@ -111,43 +111,43 @@ def test_levels_count_masks_examples_or_pages(runs):
 
 
 def test_size_groups_models_by_family_and_names_those_without_one(runs):
-    made = accuracy_by_size(runs)
-    assert made.x.scale == "log"
-    net, strict, tree, _ = made.series
+    figure = accuracy_by_size(runs)
+    assert figure.x.scale == "log"
+    net, strict, tree, _ = figure.series
     assert (net.name, net.x, net.labels) == ("net, source", (1e8, 1e9), ("small", "large"))
     assert net.y == (accuracy(runs[0]), accuracy(runs[1]))
     assert (strict.name, strict.x, strict.hollow) == ("net, strict", net.x, True)
     assert tree.name == "tree, source"
-    assert made.note == "Left out, because their size is unknown: names."
+    assert figure.note == "Left out, because their size is unknown: names."
     assert accuracy_by_size(runs[2:]) == LeftOut(
         "accuracy-by-size", "the size of 1 of 2 models is known, and two are needed"
     )
 
 
 def test_families_stand_together_the_best_on_top(runs):
-    made = accuracy_by_family(runs)
-    assert made.y.categories == ("large", "small", "other", "names")
-    assert [series.name for series in made.series if not series.hollow] == [
+    figure = accuracy_by_family(runs)
+    assert figure.y.categories == ("large", "small", "other", "names")
+    assert [series.name for series in figure.series if not series.hollow] == [
         "net, source",
         "tree, source",
         "names, source",
     ]
-    assert made.series[0].y == (0, 1)
-    assert made.series[0].x == (accuracy(runs[1]), accuracy(runs[0]))
+    assert figure.series[0].y == (0, 1)
+    assert figure.series[0].x == (accuracy(runs[1]), accuracy(runs[0]))
     assert isinstance(accuracy_by_family(runs[:1]), LeftOut)
 
 
 def test_length_is_cut_into_ranges_that_hold_every_mask_once(runs):
-    made = accuracy_by_length(runs)
-    assert made.x.label == "input length (characters)"
-    series = made.series[2]
+    figure = accuracy_by_length(runs)
+    assert figure.x.label == "input length (characters)"
+    series = figure.series[2]
     assert len(series.x) == 8
     assert series.x == tuple(sorted(series.x))
     held = [int(label.split(": ")[1].split()[0]) for label in series.labels]
     assert sum(held) == 80
     weighted = sum(count * y for count, y in zip(held, series.y, strict=True)) / 80
     assert weighted == pytest.approx(accuracy(runs[1]))
-    assert "range of length" in made.note
+    assert "range of length" in figure.note
 
 
 def test_a_column_over_more_than_two_decades_gets_a_logarithmic_axis(runs):
@@ -156,26 +156,26 @@ def test_a_column_over_more_than_two_decades_gets_a_logarithmic_axis(runs):
 
 
 def test_words_become_categories_with_the_accuracy_of_each(runs):
-    made = accuracy_by_column(runs, "type")
-    assert made.x.categories == ("original", "paraphrased")
+    figure = accuracy_by_column(runs, "type")
+    assert figure.x.categories == ("original", "paraphrased")
     levels = runs[0].scores.levels["mask"]
     original = runs[0].scores.examples["type"][levels.example] == "original"
     expected = score_hits(levels.hits.keep_rows(original), "hits@1", ties="expected")["hits@1"].mean
-    assert made.series[0].y[0] == pytest.approx(expected)
-    assert made.series[0].mark == "points"
+    assert figure.series[0].y[0] == pytest.approx(expected)
+    assert figure.series[0].mark == "points"
 
 
 def test_few_distinct_numbers_get_a_point_each():
     table = [row(page, 0, 0, ["Ada Lovelace"], masks=1 + page % 3) for page in range(12)]
-    made = accuracy_by_column([run(table=table)], "masks")
-    assert made.series[0].x == (1, 2, 3)
-    assert "Each point is one value of masks." in made.note
+    figure = accuracy_by_column([run(table=table)], "masks")
+    assert figure.series[0].x == (1, 2, 3)
+    assert "Each point is one value of masks." in figure.note
 
 
 def test_numbers_that_are_missing_have_no_point_and_missing_columns_give_a_reason(runs):
     table = [row(page, 0, 0, ["Ada Lovelace"], views=float(page) if page < 20 else None) for page in range(24)]
-    made = accuracy_by_column([run(table=table)], "views")
-    assert all(math.isfinite(x) and x < 20 for x in made.series[0].x)
+    figure = accuracy_by_column([run(table=table)], "views")
+    assert all(math.isfinite(x) and x < 20 for x in figure.series[0].x)
     assert accuracy_by_column(runs, "age").reason == "the examples have no column 'age'"
     same = [row(page, 0, 0, ["Ada Lovelace"], length=100) for page in range(4)]
     assert accuracy_by_length([run(table=same)]).reason == "all examples have the same 'length'"
@@ -189,51 +189,51 @@ def test_a_page_that_is_split_by_a_column_has_no_part_at_the_page_level():
 
 
 def test_distances_are_shares_of_the_answered_masks_up_to_the_last_edge(runs):
-    made = distance_histogram(runs)
-    series = made.series[0]
+    figure = distance_histogram(runs)
+    series = figure.series[0]
     assert (series.x[0], series.x[-1]) == (0, 1)
     assert sum(series.y[:-1]) == pytest.approx(1)
-    assert series.y[0] == pytest.approx(accuracy(runs[0]))  # only the name itself is at no distance here
+    assert series.y[0] == pytest.approx(accuracy(runs[0]))  # here only the name itself has distance 0
     assert series.y[-1] == series.y[-2]
 
 
 def test_frequent_answers_are_the_ten_with_the_highest_share():
     answers = [f"Name {chr(65 + at)}" for at in range(12) for _ in range(12 - at)]
     table = [row(page, 0, 0, [answer], title="Ada Lovelace") for page, answer in enumerate(answers)]
-    made = frequent_answers([run(table=table, k=1)])
-    assert made.y.categories == tuple(f"Name {chr(65 + at)}" for at in range(10))
-    assert made.series[0].x[0] == 12 / len(answers)
-    assert made.series[0].labels[:2] == ("12", "11")
+    figure = frequent_answers([run(table=table, k=1)])
+    assert figure.y.categories == tuple(f"Name {chr(65 + at)}" for at in range(10))
+    assert figure.series[0].x[0] == 12 / len(answers)
+    assert figure.series[0].labels[:2] == ("12", "11")
     two = frequent_answers([run("a", table, k=1), run("b", k=3)])
     assert len(two.y.categories) == 10
     assert two.series[1].x[two.y.categories.index("Name A")] == 0
 
 
 def test_calibration_shows_bins_their_intervals_and_the_error(runs):
-    made = calibration_diagram(runs[:1])
+    figure = calibration_diagram(runs[:1])
     expected = calibration(runs[0].scores.levels["mask"])
-    series, _ = made.series
-    assert made.diagonal
+    series, _ = figure.series
+    assert figure.diagonal
     assert series.name.startswith(f"small, source · ECE {expected.ece:.3f} [")
-    filled = [one for one in expected.bins if one.count]
-    assert series.x == tuple(one.confidence for one in filled)
-    assert series.y == tuple(one.accuracy for one in filled)
+    filled = [calibration_bin for calibration_bin in expected.bins if calibration_bin.count]
+    assert series.x == tuple(calibration_bin.confidence for calibration_bin in filled)
+    assert series.y == tuple(calibration_bin.accuracy for calibration_bin in filled)
     assert all(low <= y <= high for low, y, high in zip(series.low, series.y, series.high, strict=True))
 
 
 def test_confidences_that_are_no_probabilities_are_left_out_and_counted():
     table = [row(page, 0, 0, ["Ada Lovelace"], scores=[3.0 if page else 0.5]) for page in range(4)]
-    made = calibration_diagram([run(table=table, k=1)])
+    figure = calibration_diagram([run(table=table, k=1)])
     left_out = "3 confidences outside 0 to 1 are left out."
-    assert made.note == f"model, source: {left_out} model, strict: {left_out}"
-    assert made.series[0].labels == ("1",)
+    assert figure.note == f"model, source: {left_out} model, strict: {left_out}"
+    assert figure.series[0].labels == ("1",)
     assert isinstance(calibration_diagram([run(table=table[1:], k=1)]), LeftOut)
 
 
 def test_masks_without_an_answer_are_mentioned():
     table = [row(page, 0, 0, ["Ada Lovelace", "Rosa Parks"] if page else []) for page in range(4)]
-    made = accuracy_by_k([run(table=table)])
-    assert made.note == "Masks without an answer count as wrong: 1 of model."
+    figure = accuracy_by_k([run(table=table)])
+    assert figure.note == "Masks without an answer count as wrong: 1 of model."
     empty = [run(table=[row(page, 0, 0, []) for page in range(4)])]
     assert distance_histogram(empty).reason == "no mask has an answer"
     assert frequent_answers(empty).reason == "no mask has an answer"
@@ -241,8 +241,8 @@ def test_masks_without_an_answer_are_mentioned():
 
 def test_a_column_never_takes_the_name_of_another_figure():
     table = [row(page, 0, 0, ["Ada Lovelace"], size=page % 3, **{"page views/day": page % 2}) for page in range(12)]
-    made = [accuracy_by_column([run(table=table)], column).name for column in ("size", "page views/day", "length")]
-    assert made == ["accuracy-by-column-size", "accuracy-by-page-views-day", "accuracy-by-length"]
+    names = [accuracy_by_column([run(table=table)], column).name for column in ("size", "page views/day", "length")]
+    assert names == ["accuracy-by-column-size", "accuracy-by-page-views-day", "accuracy-by-length"]
 
 
 def test_one_guess_a_mask_gives_no_curve():

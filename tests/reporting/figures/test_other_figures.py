@@ -1,4 +1,4 @@
-"""Figures of indexes and evaluators: heat maps and trade-offs show what was computed."""
+"""Figures of indexes and evaluators: heat maps, pivots and trade-offs show the computed values."""
 
 import math
 from dataclasses import replace
@@ -55,9 +55,9 @@ def test_a_heat_map_that_cannot_be_drawn_is_refused(changes, said):
 
 
 def test_colours_span_the_values_and_writing_can_be_read_on_them():
-    made = heat_map(values=(0.1, 0.9))
-    assert made.limits == (0.1, 0.9)
-    assert (made.ink(0.1, "x"), made.ink(0.9, "x"), made.ink(NAN, "x")) == ("#1a1a1a", "#ffffff", "x")
+    figure = heat_map(values=(0.1, 0.9))
+    assert figure.limits == (0.1, 0.9)
+    assert (figure.ink(0.1, "x"), figure.ink(0.9, "x"), figure.ink(NAN, "x")) == ("#1a1a1a", "#ffffff", "x")
     assert heat_map().limits == (-0.4, 0.6), "one value has a range around it"
     assert heat_map(values=(NAN, NAN)).limits == (0.0, 1.0)
     assert interpolate_colour(DIVERGING, -3) == interpolate_colour(DIVERGING, 0)
@@ -66,19 +66,19 @@ def test_colours_span_the_values_and_writing_can_be_read_on_them():
 def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
     values = {("cosine", "none"): 0.5, ("cosine", "center"): 0.6, ("l2", "none"): 0.4}
     variants = [Variant(s, t, {"sts": HeadlineReading(v, v - 0.1, v + 0.1, "key")}) for (s, t), v in values.items()]
-    (made,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset()))
-    assert (made.rows, made.columns) == (("cosine", "l2"), ("none", "center"))
-    assert [cell.value for cell in made.cells[0]] == [0.5, 0.6]
-    assert math.isnan(made.cells[1][1].value)
-    assert made.cells[0][0].detail == "[0.400, 0.600]"
-    assert [[cell.bold for cell in row] for row in made.cells] == [[False, True], [False, False]]
+    (figure,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset()))
+    assert (figure.rows, figure.columns) == (("cosine", "l2"), ("none", "center"))
+    assert [cell.value for cell in figure.cells[0]] == [0.5, 0.6]
+    assert math.isnan(figure.cells[1][1].value)
+    assert figure.cells[0][0].detail == "[0.400, 0.600]"
+    assert [[cell.bold for cell in row] for row in figure.cells] == [[False, True], [False, False]]
     (turned,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset({"sts"})))
     assert [[cell.bold for cell in row] for row in turned.cells] == [[False, False], [True, False]]
     assert "Lower is better" in turned.caption
 
 
 def orders_of(models, tau, interval, answer="cannot tell"):
-    """A comparison of settings in which some models change order, as far as figures read it."""
+    """Return a comparison of settings in which some models change order, with the fields that figures read."""
     values = {
         "cosine": dict(zip(models, (0.5, 0.4, 0.3), strict=False)),
         "l2": dict(zip(models, (0.4, 0.5, 0.3), strict=False)),
@@ -105,10 +105,10 @@ def orders_of(models, tau, interval, answer="cannot tell"):
 
 
 def test_a_map_of_orders_says_tau_its_interval_and_what_cannot_be_told():
-    made = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)))
-    assert (made.rows, made.columns) == (("cosine → l2 (none)",), ("sts",))
-    assert made.cells == ((HeatCell(1 / 3, "0.33 ?", "[−0.33, 1.00]"),),)
-    assert "Kendall's tau-b between the orders of 3 models before and after each change" in made.caption
+    figure = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)))
+    assert (figure.rows, figure.columns) == (("cosine → l2 (none)",), ("sts",))
+    assert figure.cells == ((HeatCell(1 / 3, "0.33 ?", "[−0.33, 1.00]"),),)
+    assert "Kendall's tau-b between the orders of 3 models before and after each change" in figure.caption
     sure = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (1 / 3, 1 / 3), "reordered"))
     assert (sure.cells[0][0].text, sure.cells[0][0].bold) == ("0.33", True)
     two = order_heat_map(orders_of(["a", "b"], -1.0, (-1.0, 1.0)))
@@ -116,17 +116,17 @@ def test_a_map_of_orders_says_tau_its_interval_and_what_cannot_be_told():
 
 
 def test_places_are_lines_that_cross_where_models_swap_with_their_intervals():
-    made = model_places(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)), "sts")
-    assert {one.name: one.x for one in made.series} == {"a": (1, 2), "b": (2, 1), "c": (3, 3)}
-    assert made.y.categories == ("cosine, none", "l2, none")
-    data = to_plotly(made)["data"]
+    figure = model_places(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)), "sts")
+    assert {series.name: series.x for series in figure.series} == {"a": (1, 2), "b": (2, 1), "c": (3, 3)}
+    assert figure.y.categories == ("cosine, none", "l2, none")
+    data = to_plotly(figure)["data"]
     assert len(data) == 3, "intervals of lines from the top down are bars, not an area"
     assert data[0]["error_x"]["array"] == [1, 0]
 
 
 def test_one_model_has_no_order_to_draw():
-    one = orders_of(["a", "b"], -1.0, (-1.0, 1.0))
-    alone = replace(one, models=one.models[:1], orders=[])
+    sensitivity = orders_of(["a", "b"], -1.0, (-1.0, 1.0))
+    alone = replace(sensitivity, models=sensitivity.models[:1], orders=[])
     assert order_heat_map(alone).reason == "there is no order of fewer than two models"
     assert model_places(alone, "sts").reason == "there is no order of fewer than two models"
 
@@ -142,25 +142,25 @@ def evaluated():
 
 
 def test_the_meta_heat_map_has_every_correlation_with_the_best_evaluator_on_top(evaluated):
-    made = meta_heat_map(evaluated)
-    assert (made.rows, made.columns) == (("sts", "noise"), ("mean", "down"))
-    assert made.cells[0][1].value == evaluated.cells["sts", "down"].value
-    assert (made.low, made.high, made.diverging) == (-1.0, 1.0, True)
-    assert "12 models" in made.caption
+    figure = meta_heat_map(evaluated)
+    assert (figure.rows, figure.columns) == (("sts", "noise"), ("mean", "down"))
+    assert figure.cells[0][1].value == evaluated.cells["sts", "down"].value
+    assert (figure.low, figure.high, figure.diverging) == (-1.0, 1.0, True)
+    assert "12 models" in figure.caption
 
 
 def test_the_drawn_meta_heat_map_holds_every_value(evaluated, tmp_path):
     mpl = pytest.importorskip("matplotlib")
     with mpl.rc_context({"svg.fonttype": "none"}):
         draw(meta_heat_map(evaluated), tmp_path / "map.svg")
-    drawn = (tmp_path / "map.svg").read_text()
-    assert all(f"{cell.value:.2f}".replace("-", "−") in drawn for cell in evaluated.cells.values())
+    svg = (tmp_path / "map.svg").read_text()
+    assert all(f"{cell.value:.2f}".replace("-", "−") in svg for cell in evaluated.cells.values())
 
 
 def test_the_pivot_gives_every_model_its_place_by_every_evaluator(evaluated):
-    made = meta_pivot(evaluated, "down")
-    assert sorted(made.y.categories) == sorted(evaluated.models)
-    own, *others = made.series
+    figure = meta_pivot(evaluated, "down")
+    assert sorted(figure.y.categories) == sorted(evaluated.models)
+    own, *others = figure.series
     assert (own.name, own.x, own.faint) == ("down", tuple(range(1, 13)), True)
     assert [series.name.split()[0] for series in others] == ["sts", "noise"]
     for series in others:
@@ -204,7 +204,7 @@ def test_an_audit_is_drawn_against_exact_search():
     cost = Cost(1.0, 100.0, 10)
     audited = Audited("HNSW8", compared.scores["HNSW8"], compared.pairs, 0.7, interval, cost, 3.5)
     loss, recall = index_trade_off(Audit(compared.scores["exact"], cost, [audited], 10, 100, 20, 20, "cosine"))
-    assert [(one.name, one.x, one.y) for one in loss.series] == [
+    assert [(series.name, series.x, series.y) for series in loss.series] == [
         ("exact search", (1.0,), (0.0,)),
         ("HNSW8", (3.5,), (-0.5,)),
     ]

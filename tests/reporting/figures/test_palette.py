@@ -1,4 +1,4 @@
-"""The looks of runs: one model has one colour in every figure, task and page, and different models differ."""
+"""A model has the same colour in every figure, task and page, and different models have different looks."""
 
 from dataclasses import replace
 
@@ -23,8 +23,8 @@ names = st.lists(st.sampled_from([f"m{number}" for number in range(30)]), max_si
 
 
 def colours_of(figure, theme="light"):
-    """The colours in which a figure shows each run."""
-    shown = {}
+    """Return the colour of each run in a figure."""
+    run_colours = {}
     for number, series in enumerate(figure.series):
         look = look_of(figure, number, THEMES[theme])
         runs = series.runs or ((series.name,) if series.name in figure.palette else None)
@@ -32,8 +32,8 @@ def colours_of(figure, theme="light"):
             categories = figure.x.categories or figure.y.categories
             runs = [categories[int(place)] for place in (series.x if figure.x.categories else series.y)]
         colours = look.values or [look.colour] * len(runs or ())
-        shown |= {name: colour for name, colour in zip(runs or (), colours, strict=True) if not series.faint}
-    return shown
+        run_colours |= {name: colour for name, colour in zip(runs or (), colours, strict=True) if not series.faint}
+    return run_colours
 
 
 @given(st.lists(names, max_size=4), names)
@@ -66,11 +66,11 @@ def test_more_runs_than_colours_still_look_different():
     count = 3 * COLOURS
     for mark in ("line", "bars"):
         series = tuple(Series(f"m{at}", (1, 2), (at + 1, at + 2), mark=mark) for at in range(count))
-        (palette,) = number_runs([{each.name: each.name for each in series}])
+        (palette,) = number_runs([{entry.name: entry.name for entry in series}])
         figure = Figure("many", "Many", "C", Axis("x"), Axis("y"), series, palette=palette)
         looks = [look_of(figure, number, THEMES["light"]) for number in range(count)]
-        seen = {(look.colour, look.pattern if mark == "bars" else (look.marker, look.dash)) for look in looks}
-        assert len(seen) == count
+        distinct_looks = {(look.colour, look.pattern if mark == "bars" else (look.marker, look.dash)) for look in looks}
+        assert len(distinct_looks) == count
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +86,13 @@ def test_a_run_has_one_colour_in_all_figures_and_sections_of_a_report(store):
     sections = content_of(store.list(), store, bootstrap=QUICK, worst=0)
     assert len(sections) == 3
     for theme in THEMES:
-        seen = {}
+        run_colours = {}
         for figure in (figure for section in sections for figure in section.figures):
             colours = colours_of(figure, theme)
             assert colours, figure.name
             for name, colour in colours.items():
-                assert seen.setdefault(name, colour) == colour, figure.name
-        assert len(set(seen.values())) == len(seen) == 3
+                assert run_colours.setdefault(name, colour) == colour, figure.name
+        assert len(set(run_colours.values())) == len(run_colours) == 3
 
 
 def test_a_report_on_some_runs_and_the_figures_of_plot_have_the_same_colours(store):
@@ -124,6 +124,6 @@ def test_the_legend_names_each_series_with_the_look_of_its_traces():
     line, bars, grey = legend_of(figure)
     assert (line.name, line.colour, line.mark) == ("<b>", "series-2", "line")
     assert (bars.colour, bars.pattern, grey.colour, grey.marker) == ("series-2", "/", "grey", "")
-    made = to_plotly(figure)
-    assert {trace.get("legendgroup") for trace in made["data"]} == {"0", "1", "2"}
-    assert not made["layout"]["showlegend"]
+    plotly_figure = to_plotly(figure)
+    assert {trace.get("legendgroup") for trace in plotly_figure["data"]} == {"0", "1", "2"}
+    assert not plotly_figure["layout"]["showlegend"]

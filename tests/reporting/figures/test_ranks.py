@@ -27,39 +27,39 @@ def runs():
 
 
 def test_the_curve_is_hits_at_k_and_ends_where_the_rankings_do(runs):
-    made = rank_curve(runs)
-    deep, shallow = made.series
-    assert (made.x.scale, deep.x[0], deep.x[-1], shallow.x[-1]) == ("log", 1, 150, 20)
+    figure = rank_curve(runs)
+    deep, shallow = figure.series
+    assert (figure.x.scale, deep.x[0], deep.x[-1], shallow.x[-1]) == ("log", 1, 150, 20)
     assert deep.y == tuple(sorted(deep.y))
     assert deep.y[-1] == score_hits(runs["deep"], "hits@150")["hits@150"].mean
     assert all(low <= y <= high for low, y, high in zip(deep.low, deep.y, deep.high, strict=True))
-    assert made.caption.startswith("90 gold items of 30 queries; profile standard, ties docid. 95% intervals")
+    assert figure.caption.startswith("90 gold items of 30 queries; profile standard, ties docid. 95% intervals")
 
 
 def test_the_histogram_holds_every_gold_item_once_and_adds_up_to_the_curve(runs):
-    made = rank_histogram(runs)
-    assert made.x.categories[:6] == ("1", "2", "3", "4–5", "6–10", "11–20")
-    assert made.x.categories[-2:] == ("101–150", "not ranked")
-    for series, hits in zip(made.series, runs.values(), strict=True):
+    figure = rank_histogram(runs)
+    assert figure.x.categories[:6] == ("1", "2", "3", "4–5", "6–10", "11–20")
+    assert figure.x.categories[-2:] == ("101–150", "not ranked")
+    for series, hits in zip(figure.series, runs.values(), strict=True):
         assert sum(series.y) == pytest.approx(1)
         assert sum(series.y[:5]) == pytest.approx(score_hits(hits, "hits@10")["hits@10"].mean)
         assert series.y[-1] == pytest.approx(1 - hits.found.mean())
-    assert made.series[1].y[6:-1] == (0, 0, 0)
+    assert figure.series[1].y[6:-1] == (0, 0, 0)
 
 
 def test_queries_without_gold_do_not_count_as_unranked(runs):
     hits = runs["deep"]
-    kept = hits.keep_rows(hits.query_index < 10)
-    assert sum(rank_histogram({"some": kept}).series[0].y) == pytest.approx(1)
-    assert rank_histogram({"some": kept}).series[0].y[-1] == pytest.approx(1 - kept.found.mean())
+    subset = hits.keep_rows(hits.query_index < 10)
+    assert sum(rank_histogram({"some": subset}).series[0].y) == pytest.approx(1)
+    assert rank_histogram({"some": subset}).series[0].y[-1] == pytest.approx(1 - subset.found.mean())
 
 
 def test_conventions_are_followed_and_named():
     hits = Run({"q": {"a": 1.0, "b": 1.0}}).hits(Gold({"q": {"a": 1}}))
-    made = rank_curve({"tied": hits}, ties="expected")
-    assert made.series[0].y == (0.5, 1.0)
-    assert "ties expected" in made.caption
-    assert all(np.isnan(made.series[0].low))  # one query has no interval
+    figure = rank_curve({"tied": hits}, ties="expected")
+    assert figure.series[0].y == (0.5, 1.0)
+    assert "ties expected" in figure.caption
+    assert all(np.isnan(figure.series[0].low))  # one query has no interval
 
 
 def test_rankings_of_one_item_give_no_figure():
@@ -78,9 +78,9 @@ def test_cutoffs_and_edges_rise_from_the_first_rank_to_the_last(deepest):
 
 def test_a_histogram_of_many_runs_has_the_first_six_and_says_so(runs):
     many = {f"run {number}": runs["shallow"] for number in range(8)}
-    made = rank_histogram(many)
-    assert [series.name for series in made.series] == list(many)[:6]
-    assert made.note == "The first 6 of 8 runs."
+    figure = rank_histogram(many)
+    assert [series.name for series in figure.series] == list(many)[:6]
+    assert figure.note == "The first 6 of 8 runs."
     assert rank_histogram(runs).note == ""
 
 

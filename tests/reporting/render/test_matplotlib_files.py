@@ -1,4 +1,4 @@
-"""Drawn figures: complete files in every look, the same each time, with nothing laid over anything else."""
+"""Figures drawn by matplotlib: complete and reproducible files in every theme and size, without overlaps."""
 
 import math
 import sys
@@ -121,13 +121,13 @@ def test_nothing_is_laid_over_anything_else(figure, size):
         renderer = sheet.renderer()
         title, caption = (text for text in canvas.texts)
         tight = sheet.axes.get_tightbbox(renderer)
-        blocks = [Box.of(one) for one in (title, canvas.legends[0], caption)] + [Box(*tight.extents)]
+        blocks = [Box.of(element) for element in (title, canvas.legends[0], caption)] + [Box(*tight.extents)]
         paper = Box(0, 0, canvas.get_figwidth() * DPI, canvas.get_figheight() * DPI)
         assert all(block.within(paper) for block in blocks)
-        assert not any(one.overlaps(other) for one, other in combinations(blocks, 2))
+        assert not any(element.overlaps(other) for element, other in combinations(blocks, 2))
         written = [text for text in sheet.axes.texts if text.get_text()]
         boxes = [Box.of(text) for text in written if not text.arrow_patch]
-        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+        assert not any(element.overlaps(other) for element, other in combinations(boxes, 2))
         for axis in (sheet.axes.xaxis, sheet.axes.yaxis):
             ticks = [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
             if not any(label.get_rotation() for label in ticks):
@@ -142,7 +142,7 @@ def test_what_is_written_in_a_heat_map_stays_in_its_cells(columns, size):
         canvas = sheet.draw()
         boxes = [Box.of(text) for text in sheet.axes.texts if text.get_text()]
         assert len(boxes) >= 2 * columns
-        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+        assert not any(first.overlaps(other) for first, other in combinations(boxes, 2))
         assert all(box.within(Box.of(sheet.axes)) for box in boxes)
         tight = Box(*sheet.axes.get_tightbbox(sheet.renderer()).extents)
         words = [Box.of(text) for text in canvas.texts]
@@ -155,7 +155,7 @@ def test_colours_of_runs_do_not_change_the_size_of_the_sheet():
     figure = bracketed()
     coloured = replace(figure, palette={name: at for at, name in enumerate(figure.y.categories)})
     with settings_for("salt"):
-        sheets = [FigureSheet(each, THEMES["light"], SIZES["double"]).draw() for each in (figure, coloured)]
+        sheets = [FigureSheet(variant, THEMES["light"], SIZES["double"]).draw() for variant in (figure, coloured)]
         assert sheets[1].get_figheight() == pytest.approx(sheets[0].get_figheight())
 
 
@@ -182,9 +182,9 @@ def test_labels_without_room_are_counted_in_the_caption():
             Figure("crowd", "Crowd", "C.", Axis("x"), Axis("y"), series), THEMES["light"], SIZES["single"]
         )
         caption = sheet.draw().texts[1].get_text()
-    shown = len(sheet.axes.texts)
-    assert 0 < shown < 60
-    assert f"{60 - shown} labels had no room" in caption.replace("\n", " ")
+    label_count = len(sheet.axes.texts)
+    assert 0 < label_count < 60
+    assert f"{60 - label_count} labels had no room" in caption.replace("\n", " ")
 
 
 def test_series_differ_in_more_than_colour():
@@ -239,6 +239,6 @@ def test_without_matplotlib_the_message_says_what_to_install(tmp_path, monkeypat
 
 @given(st.lists(st.text(max_size=30), max_size=8), st.integers(8, 20))
 def test_shortened_names_stay_distinct_and_on_one_line(names, limit):
-    made = short_names(names, limit)
-    assert len(set(made)) == len(names)
-    assert all(len(name) <= limit + 3 and "\n" not in name for name in made)
+    shortened = short_names(names, limit)
+    assert len(set(shortened)) == len(names)
+    assert all(len(name) <= limit + 3 and "\n" not in name for name in shortened)

@@ -1,4 +1,4 @@
-"""The colours of figures and pages: one set for all, and every text can be read on what lies behind it."""
+"""Figures and pages share the colours of the themes, and every text has enough contrast to its background."""
 
 import colorsys
 import re

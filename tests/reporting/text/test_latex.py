@@ -1,4 +1,4 @@
-"""LaTeX tables are ASCII, compile with pdfLaTeX and fit the width of the text, whatever the data has."""
+"""LaTeX tables of any data are ASCII, compile with pdfLaTeX and fit the width of the text."""
 
 import re
 import shutil
@@ -52,6 +52,6 @@ def test_latex_compiles_and_fits_the_text(tmp_path):
             "\\end{document}\n"
         )
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, errors="replace")
-        assert done.returncode == 0, done.stdout[-2000:]
-        assert re.findall(r"^Overfull .*", done.stdout, re.MULTILINE) == []
+        process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, errors="replace")
+        assert process.returncode == 0, process.stdout[-2000:]
+        assert re.findall(r"^Overfull .*", process.stdout, re.MULTILINE) == []

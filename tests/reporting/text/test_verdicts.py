@@ -1,4 +1,4 @@
-"""Verdicts: broken runs first, then who is better and by how much, or that the data cannot tell."""
+"""Verdicts name broken runs first, then the better run and the difference, or that no difference can be told."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ QUICK = gr.Bootstrap(resamples=200)
 
 
 def ranked(place, queries=QUERIES, right="right"):
-    """A run that puts so many other items above the right one."""
+    """Return a run that ranks ``place(n)`` other items above the right item of query n."""
     return gr.Run(
         {query: {f"x{i}": 9.0 - i for i in range(place(n))} | {right: 0.5} for n, query in enumerate(queries)}
     )
@@ -86,8 +86,8 @@ def test_the_pairs_that_matter_are_shown_best_first_and_all_on_request():
     assert main == [
         ("good", "middle"), ("good", "alike"), ("good", "bad"), ("middle", "alike"), ("alike", "bad"),
     ]  # fmt: skip
-    every = [(pair.b, pair.a) for pair in shown_pairs(result, all_pairs=True)]
-    assert every == [*main[:4], ("middle", "bad"), main[4]]
+    all_pairs = [(pair.b, pair.a) for pair in shown_pairs(result, all_pairs=True)]
+    assert all_pairs == [*main[:4], ("middle", "bad"), main[4]]
     assert all(pair.difference >= 0 and pair.wins >= pair.losses for pair in shown_pairs(result, all_pairs=True))
     assert "5 of 6 pairs; --verbose and files have all" in view(result).render("table")
     assert "of 6 pairs" not in view(result, all_pairs=True).render("table")

@@ -1,4 +1,4 @@
-"""Vectors in a mapped file are ranked where they lie: no copy of them in memory, and the same bits as from memory."""
+"""Test that memory-mapped vectors are ranked without a copy in memory and give bit-identical results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FEW, _MANY = 20_000, 90_000
 
 
 def write(folder: Path, items: int, *, shuffled: bool) -> Path:
-    """A BEIR folder, and beside it the vectors of items and queries."""
+    """Write a BEIR folder and the vectors of its items and queries."""
     rng = np.random.default_rng(3)
     (folder / "task" / "qrels").mkdir(parents=True)
     shape = (items + _QUERIES, _WIDTH)
@@ -45,11 +45,11 @@ def write(folder: Path, items: int, *, shuffled: bool) -> Path:
 
 
 def peak_mb(folder: Path) -> float:
-    """The most memory that `goldrank run` had at any time beside the pages of files."""
+    """Return the peak memory of `goldrank run` in MB, without memory-mapped file pages."""
     model, task = f"vectors:{folder / 'v.npy'}", str(folder / "task")
-    own = {"GOLDRANK_STORE": str(folder / "store"), "GOLDRANK_CACHE": str(folder / "cache")}
+    environment = {"GOLDRANK_STORE": str(folder / "store"), "GOLDRANK_CACHE": str(folder / "cache")}
     command = [sys.executable, "-m", "goldrank", "run", "-m", model, "-t", task, "--depth", "100"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **own})
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
     peak = 0
     while process.poll() is None:
         lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
@@ -63,7 +63,7 @@ def peak_mb(folder: Path) -> float:
 
 @pytest.fixture(scope="module")
 def few_mb(tmp_path_factory) -> float:
-    """The peak over few items, which already holds everything that does not grow with them."""
+    """Return the peak memory for few items, which includes everything that does not grow with their number."""
     if "RssAnon" not in (Path("/proc/self/status").read_text() if Path("/proc/self/status").exists() else ""):
         pytest.skip("this system does not tell memory from mapped files")
     return peak_mb(write(tmp_path_factory.mktemp("few"), _FEW, shuffled=False))
@@ -75,12 +75,12 @@ def test_a_run_over_many_mapped_vectors_takes_far_less_memory_than_they_do(shuff
     folder = write(tmp_path, _MANY, shuffled=shuffled)
     matrix_mb = (_MANY - _FEW) * _WIDTH * 4 / 2**20
     assert peak_mb(folder) - few_mb < matrix_mb / 3
-    # Only the digest of the file may be kept, and which items are near-duplicates.
+    # The cache may hold only the digest of the file and the groups of near-duplicates.
     assert sum(file.stat().st_size for file in (folder / "cache").rglob("*") if file.is_file()) < 10_000
 
 
 def vectors_of(names: list[str]) -> np.ndarray:
-    """Vectors with what is hard about them: rows that are equal, zero, parallel, tiny and huge."""
+    """Return vectors with difficult rows: equal, zero, parallel, tiny and huge ones."""
     rng = np.random.default_rng(len(names))
     rows = rng.standard_normal((len(names), 12)).astype(np.float32)
     rows[5], rows[9], rows[14], rows[20:24] = rows[3], 0, 2 * rows[3], rows[20:24].round()
@@ -90,7 +90,7 @@ def vectors_of(names: list[str]) -> np.ndarray:
 
 
 def written(folder: Path, names: list[str], order: list[int]) -> tuple[str, str]:
-    """The same vectors as a mapped file in some order, and as one that is loaded."""
+    """Write the same vectors as a mapped file in the given order and as a loaded file; return both specs."""
     rows = vectors_of(names)
     np.save(folder / "mapped.npy", rows[order])
     (folder / "mapped.ids").write_text("".join(f"{names[at]}\n" for at in order))
@@ -102,8 +102,8 @@ def task(names: list[str], *, related: bool):
     documents = [Document.plain(name, f"text of {name}") for name in names]
     items = Documents(documents if related else documents[:80], "items")
     queries = items if related else Documents(documents[80:], "queries")
-    asked = names[:20] if related else names[80:]
-    gold = {query: {names[(at * 7 + 3) % 80]: 1.0, names[(at * 5) % 80]: 2.0} for at, query in enumerate(asked)}
+    query_names = names[:20] if related else names[80:]
+    gold = {query: {names[(at * 7 + 3) % 80]: 1.0, names[(at * 5) % 80]: 2.0} for at, query in enumerate(query_names)}
     return task_of(Collection("c", items, queries, Gold(gold).columns))
 
 
@@ -149,10 +149,10 @@ def test_other_types_come_out_in_float32_as_before(dtype, tmp_path):
     rows = (10 * np.random.default_rng(1).standard_normal((30, 4))).astype(dtype)
     np.save(tmp_path / "v.npy", np.asfortranarray(rows))
     (tmp_path / "v.ids").write_text("".join(f"{row}\n" for row in range(30)))
-    found = load(f"vectors:{tmp_path / 'v.npy'}").encode_items([str(row) for row in range(30)])
-    assert found.dtype == np.float32
-    assert found.dtype.isnative
-    np.testing.assert_array_equal(found, rows.astype(np.float32))
+    vectors = load(f"vectors:{tmp_path / 'v.npy'}").encode_items([str(row) for row in range(30)])
+    assert vectors.dtype == np.float32
+    assert vectors.dtype.isnative
+    np.testing.assert_array_equal(vectors, rows.astype(np.float32))
 
 
 def test_a_corpus_is_the_set_of_its_ids_whatever_was_expected():

@@ -1,4 +1,4 @@
-"""Models rank in shards as they rank on one machine, bit for bit, however the items are cut and whatever is killed."""
+"""Test that ranking in shards is bit-identical to ranking on one machine, for any shard size and after a crash."""
 
 import dataclasses
 import json
@@ -18,12 +18,12 @@ from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
 
 
-class EngineIsLost(GoldrankError):  # noqa: N818 - what happened
+class EngineIsLost(GoldrankError):  # noqa: N818 - an event, not an error
     pass
 
 
 class Shuffled(LocalEngine):
-    """Tasks are done in any order; after some of them the engine is lost."""
+    """Engine that runs tasks in random order and fails after a given number of them."""
 
     def __init__(self, seed=0, lost_after=None):
         self._random, self.left, self.done = random.Random(seed), lost_after, 0
@@ -38,26 +38,26 @@ class Shuffled(LocalEngine):
             task = waiting.pop(self._random.randrange(len(waiting)))
             if self.left is not None and self.done >= self.left:
                 raise EngineIsLost
-            made = work(task)
+            result = work(task)
             self.done += 1
-            yield made
+            yield result
 
 
 def small_shards(engine, folder, items):
-    """Shards of fewer items than are allowed, which only transforms depend on."""
-    made = object.__new__(Sharding)
+    """Return a sharding with fewer items per shard than the minimum, which only transforms depend on."""
+    sharding = object.__new__(Sharding)
     for name, value in (("engine", engine), ("folder", str(folder)), ("items", items)):
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(sharding, name, value)
+    return sharding
 
 
-def assert_same(one, other):
-    assert (one.hits is None) == (other.hits is None)
-    if one.hits is not None:
-        for field in dataclasses.fields(one.hits):
-            left, right = getattr(one.hits, field.name), getattr(other.hits, field.name)
+def assert_same(expected, result):
+    assert (expected.hits is None) == (result.hits is None)
+    if expected.hits is not None:
+        for field in dataclasses.fields(expected.hits):
+            left, right = getattr(expected.hits, field.name), getattr(result.hits, field.name)
             assert np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right, field.name
-    left, right = one.run.to_dict(), other.run.to_dict()
+    left, right = expected.run.to_dict(), result.run.to_dict()
     assert list(left) == list(right)
     for query in left:
         assert list(left[query].items()) == list(right[query].items())
@@ -77,8 +77,8 @@ def test_rankings_and_hits_are_those_of_one_machine_for_any_shards(task, similar
     expected = model.rank(data)
     for items in (7, 64, 1000):
         sharding = small_shards(Shuffled(items), tmp_path / str(items), items)
-        found = model.rank(dataclasses.replace(data, sharding=sharding))
-        assert_same(expected, found)
+        result = model.rank(dataclasses.replace(data, sharding=sharding))
+        assert_same(expected, result)
         assert len(list((tmp_path / str(items) / "vectors").glob("*/*.parquet"))) == -(-len(data.item_ids) // items)
 
 
@@ -86,8 +86,8 @@ def test_rankings_and_hits_are_those_of_one_machine_for_any_shards(task, similar
 def test_a_transform_fitted_over_shards_gives_the_same_bits(fit_on, tmp_path):
     data = data_of("questions", transform="center|whiten:16|normalize", fit_on=fit_on)
     model = load_model("wordllama")
-    found = model.rank(dataclasses.replace(data, sharding=Sharding(Shuffled(), str(tmp_path), 4096)))
-    assert_same(model.rank(data), found)
+    result = model.rank(dataclasses.replace(data, sharding=Sharding(Shuffled(), str(tmp_path), 4096)))
+    assert_same(model.rank(data), result)
 
 
 def test_a_model_that_learns_from_the_corpus_travels_as_it_was_fitted(tmp_path):
@@ -108,9 +108,9 @@ def test_a_model_that_learns_from_the_corpus_travels_as_it_was_fitted(tmp_path):
 def test_what_cannot_be_cut_is_ranked_here_and_says_so(model, settings, reason, tmp_path):
     data, loaded = data_of("wines", **settings), load_model(model)
     sharding = small_shards(Shuffled(lost_after=0), tmp_path, 10)
-    found = loaded.rank(dataclasses.replace(data, sharding=sharding))
-    assert_same(loaded.rank(data), found)
-    assert any("ranked on this machine" in remark and reason in remark for remark in found.remarks)
+    result = loaded.rank(dataclasses.replace(data, sharding=sharding))
+    assert_same(loaded.rank(data), result)
+    assert any("ranked on this machine" in remark and reason in remark for remark in result.remarks)
 
 
 def test_a_second_start_does_only_what_was_not_done(tmp_path, monkeypatch):
@@ -119,32 +119,32 @@ def test_a_second_start_does_only_what_was_not_done(tmp_path, monkeypatch):
     whole = Shuffled()
     expected = model.rank(dataclasses.replace(data, sharding=small_shards(whole, tmp_path / "whole", 10)))
     expected.run.to_dict()
-    starts = done = 0
+    starts = tasks_done = 0
     while True:
         starts += 1
         assert starts < 20
         engine = Shuffled(starts, lost_after=11 * starts)
         sharding = small_shards(engine, tmp_path / "parts", 10)
         try:
-            found = model.rank(dataclasses.replace(data, sharding=sharding))
-            found.run.to_dict()
+            result = model.rank(dataclasses.replace(data, sharding=sharding))
+            result.run.to_dict()
         except EngineIsLost:
-            done += engine.done
+            tasks_done += engine.done
             continue
-        done += engine.done
+        tasks_done += engine.done
         break
     assert starts > 2
-    # Gold vectors are gathered anew at each start; nothing else is done twice.
-    assert whole.done <= done <= whole.done + starts * 20
-    assert_same(expected, found)
-    for checkpoint in found.checkpoints:
+    # Gold vectors are gathered again at each start; no other task is repeated.
+    assert whole.done <= tasks_done <= whole.done + starts * 20
+    assert_same(expected, result)
+    for checkpoint in result.checkpoints:
         checkpoint.remove()
     assert not list((tmp_path / "parts" / "jobs").iterdir())
     assert not list((tmp_path / "parts" / "texts").iterdir())
 
 
 def write_collection(folder, files, documents=200):
-    """A corpus in the layout of MTEB, cut into so many files of Parquet or lines."""
+    """Write a corpus in the layout of MTEB, split into the given number of Parquet and JSON Lines files."""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -157,16 +157,16 @@ def write_collection(folder, files, documents=200):
         for number in range(documents)
     ]
     for number, part in enumerate(np.array_split(np.arange(documents), files)):
-        some = [rows[at] for at in part]
+        part_rows = [rows[at] for at in part]
         if number % 2:
             parquet.write_table(
-                pyarrow.Table.from_pylist(some), folder / f"corpus/{number:03d}.parquet", row_group_size=7
+                pyarrow.Table.from_pylist(part_rows), folder / f"corpus/{number:03d}.parquet", row_group_size=7
             )
         else:
-            lines = "\n\n".join(json.dumps(row) for row in some)
+            lines = "\n\n".join(json.dumps(row) for row in part_rows)
             (folder / f"corpus/{number:03d}.jsonl").write_text(lines + "\n")
-    asked = [{"_id": f"q{number}", "text": rows[number]["text"]} for number in range(20)]
-    (folder / "queries/queries.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n")
+    queries = [{"_id": f"q{number}", "text": rows[number]["text"]} for number in range(20)]
+    (folder / "queries/queries.jsonl").write_text("\n".join(map(json.dumps, queries)) + "\n")
     gold = [{"query-id": f"q{number}", "corpus-id": f"d{number}", "score": 1} for number in range(20)]
     (folder / "default/test.jsonl").write_text("\n".join(map(json.dumps, gold)) + "\n")
     return folder
@@ -178,9 +178,9 @@ def test_a_corpus_in_several_files_is_read_where_it_lies_whatever_the_files(tmp_
     for files in (2, 3, 5):
         data = data_of(write_collection(tmp_path / f"in-{files}", files))
         model = load_model("wordllama")
-        found = model.rank(dataclasses.replace(data, sharding=small_shards(Shuffled(), tmp_path / f"w{files}", 32)))
-        assert_same(model.rank(data), found)
-        runs.append(found.run.to_dict())
+        result = model.rank(dataclasses.replace(data, sharding=small_shards(Shuffled(), tmp_path / f"w{files}", 32)))
+        assert_same(model.rank(data), result)
+        runs.append(result.run.to_dict())
     assert runs[0] == runs[1] == runs[2]
 
 

@@ -1,4 +1,4 @@
-"""Documents ranked by their best chunk: the rankings equal those of all chunks, reduced by hand, for every model."""
+"""Test that ranking documents by their best chunk equals reducing a ranking of all chunks, for every model."""
 
 import numpy as np
 import pytest
@@ -21,12 +21,12 @@ from profiles import examples
 
 CHUNKING = "words:12/4"
 MODELS = ["bm25", "tfidf", "wordllama", "lsa:8", "random:16", "overlap"]
-# "a" and "a b" are ordered otherwise than "a#…" and "a b#…".
+# "a" and "a b" sort in the opposite order to "a#…" and "a b#…".
 NAMES = ["a", "a b", "a!", "b", "ab", "é"]
 
 
 def reduced(run, data, depth):
-    """Return the best documents of a ranking of all chunks, computed in the plainest way."""
+    """Return the best documents of a ranking of all chunks, computed with plain dictionaries."""
     rankings = {}
     for query, ranking in run.items():
         best = {}
@@ -95,10 +95,10 @@ def test_one_chunk_for_each_document_changes_no_score():
 def test_a_streamed_corpus_gives_the_same_result():
     documents = list(gr.load_data("wines").items)
     held, streamed = Documents(documents, "x"), Documents(lambda: iter(documents), "x")
-    one, other = (Chunks.of(each, Chunking.parse(CHUNKING)) for each in (held, streamed))
-    assert other.items.streamed
-    assert list(one.items) == list(other.items)
-    assert one.row == other.row
+    held_chunks, streamed_chunks = (Chunks.of(corpus, Chunking.parse(CHUNKING)) for corpus in (held, streamed))
+    assert streamed_chunks.items.streamed
+    assert list(held_chunks.items) == list(streamed_chunks.items)
+    assert held_chunks.row == streamed_chunks.row
 
 
 def test_a_fusion_fuses_rankings_of_documents():
@@ -123,8 +123,8 @@ def test_a_reranker_scores_a_document_by_its_best_chunk():
 def test_chunks_of_evaluated_articles_are_not_fitted_on():
     whole = find_task("wines").load(Settings(chunk=CHUNKING))
     evaluated = set(whole.collection.gold.queries)
-    kept = [item for item in whole.in_chunks.item_ids if whole.in_chunks.document_of(item) not in evaluated]
-    texts = whole.in_chunks.texts_of(kept)
+    chunk_ids = [item for item in whole.in_chunks.item_ids if whole.in_chunks.document_of(item) not in evaluated]
+    texts = whole.in_chunks.texts_of(chunk_ids)
     fitted = []
 
     def encode(batch):

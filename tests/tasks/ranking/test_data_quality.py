@@ -1,4 +1,4 @@
-"""What makes scores misleading is said by run, before the leaderboard, with how much of the score it explains."""
+"""Test the data quality warnings of run: they precede the leaderboard and state their effect on the score."""
 
 import json
 import re
@@ -26,7 +26,7 @@ GOLD = {"q0": "d0", "q1": "d1", "q2": "d2"}
 
 @pytest.fixture
 def warned(tmp_path, capsys):
-    """Run bm25 on a changed collection; the warnings of the JSON by code, after the table was seen to show them."""
+    """Run bm25 on a changed collection, check the warnings in the table, and return those of the JSON by code."""
 
     def run(items=None, queries=None, gold=None):
         folder = tmp_path / "data"
@@ -38,11 +38,11 @@ def warned(tmp_path, capsys):
         rows = [f"{query}\t{item}\t1\n" for query, item in (GOLD | (gold or {})).items()]
         (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
         assert main(["run", "-m", "bm25", "-t", str(folder), "--metric", "ndcg@10"]) == 0
-        shown = capsys.readouterr().out
+        output = capsys.readouterr().out
         assert main(["run", "-m", "bm25", "-t", str(folder), "--metric", "ndcg@10", "--format", "json"]) == 0
         (board,) = json.loads(capsys.readouterr().out)["tasks"]
         for warning in board["warnings"]:
-            assert shown.index(warning["message"]) < shown.index("Stored as")
+            assert output.index(warning["message"]) < output.index("Stored as")
         return {warning["code"]: warning for warning in board["warnings"]}
 
     return run
@@ -56,23 +56,23 @@ def test_clean_data_are_not_warned_of(warned):
     "query", [ITEMS["d0"], ITEMS["d0"].upper(), "radium was discovered by marie & pierre curie, in Paris in 1898"]
 )
 def test_a_query_that_is_its_own_answer_is_warned_of_whatever_its_case_and_punctuation(warned, query):
-    found = warned(queries={"q0": query})
-    message = found["query-is-its-answer"]["message"]
+    warnings = warned(queries={"q0": query})
+    message = warnings["query-is-its-answer"]["message"]
     assert message.startswith("1 of 3 queries has the text of a relevant item")
     assert re.search(r"Without these queries ndcg@10 is 0\.\d{4} instead of 0\.\d{4} \(bm25\)", message)
 
 
 def test_a_query_inside_its_answer_and_an_answer_inside_its_query_are_warned_of(warned):
-    found = warned(
+    warnings = warned(
         queries={"q1": "the work of many thousands of people", "q2": f"is this right? {ITEMS['d2']} " + "I ask. " * 30}
     )
-    assert found.keys() == {"query-inside-its-answer", "answer-inside-query"}
+    assert warnings.keys() == {"query-inside-its-answer", "answer-inside-query"}
 
 
 def test_near_duplicates_are_warned_of_with_what_they_do_to_the_score(warned):
     copy = ITEMS["d0"].replace("Paris", "a shed in Paris") + " Radium!"
-    found = warned(items={"zz": copy})
-    message = found["near-duplicate-items"]["message"]
+    warnings = warned(items={"zz": copy})
+    message = warnings["near-duplicate-items"]["message"]
     assert "1 item of 6 is a near-duplicate of another one" in message
     assert "1 query of 3 has a relevant item with a near-duplicate that is not judged relevant" in message
     change = re.search(r"near-duplicates change ndcg@10 by ([+-][\d.]+) \(bm25\)", message)
@@ -109,11 +109,11 @@ def test_warnings_go_to_standard_error_where_the_output_has_no_place_for_them(tm
 def test_data_check_finds_the_same_leaks(tmp_path, capsys, warned):
     warned(queries={"q0": ITEMS["d0"].upper()}, items={"zz": ITEMS["d2"] + " More."})
     assert main(["data", "check", str(tmp_path / "data"), "--format", "json"]) == 0
-    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
-    assert found["queries that are their answer"]["severity"] == "warning"
-    assert found["queries that are items"]["count"] == 1
-    assert found["near-duplicate items"]["examples"] == ["'zz' is nearly 'd2'"]
-    assert found["gold with duplicates that are not gold"]["examples"] == ["'q2'"]
+    findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert findings["queries that are their answer"]["severity"] == "warning"
+    assert findings["queries that are items"]["count"] == 1
+    assert findings["near-duplicate items"]["examples"] == ["'zz' is nearly 'd2'"]
+    assert findings["gold with duplicates that are not gold"]["examples"] == ["'q2'"]
 
 
 def test_a_copy_of_a_query_that_is_an_item_stays_an_item():
@@ -126,15 +126,15 @@ def test_near_duplicates_are_searched_for_once_and_again_if_the_kept_result_is_d
     searches = []
     search = data_quality.group_near_duplicates
     monkeypatch.setattr(data_quality, "group_near_duplicates", lambda texts: searches.append(1) or search(texts))
-    found = warned(items={"d9": ITEMS["d4"]})
-    assert len(searches) == 1  # for two commands
-    (kept,) = (tmp_path / "cache" / data_quality.FOLDER).iterdir()
+    warnings = warned(items={"d9": ITEMS["d4"]})
+    assert len(searches) == 1  # two commands share one search
+    (cache_file,) = (tmp_path / "cache" / data_quality.FOLDER).iterdir()
     for damage in ("[[0, 99]]", "[[0", '"x"', "[[null]]", "{}{}"):
-        kept.write_text(damage)
+        cache_file.write_text(damage)
         assert main(["run", "-m", "bm25", "-t", str(tmp_path / "data"), "--metric", "ndcg@10"]) == 0
-        assert json.loads(kept.read_text()) == [[4, 5]]
+        assert json.loads(cache_file.read_text()) == [[4, 5]]
     assert len(searches) == 6
-    assert "near-duplicate-items" in found
+    assert "near-duplicate-items" in warnings
 
 
 def test_run_says_that_all_scores_of_a_model_are_equal(warned, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""What an evaluation held in memory is freed when it ends: commands evaluate many models, and collect cycles rarely."""
+"""Test that the memory of an evaluation is freed when it ends, without waiting for the cycle collector."""
 
 import gc
 from collections import Counter
@@ -16,7 +16,7 @@ def living() -> Counter[str]:
 
 @pytest.mark.parametrize("model", ["random:8", "bm25", "tfidf", "lsa:16", "fuse:rrf(bm25,tfidf)"])
 def test_models_and_texts_are_freed_without_a_search_for_cycles(model):
-    gr.evaluate(model, "questions")  # imports, and fills caches that stay
+    gr.evaluate(model, "questions")  # imports modules and fills persistent caches
     gc.collect()
     before = living()
     gc.disable()

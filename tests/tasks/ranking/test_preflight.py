@@ -1,4 +1,4 @@
-"""Settings that cannot work with a model and a corpus are refused before the first evaluation starts."""
+"""Test that settings incompatible with a model or a corpus are rejected before the first evaluation starts."""
 
 import pytest
 
@@ -45,17 +45,17 @@ def test_it_is_refused_before_the_first_evaluation(arguments, message, tmp_path,
     if "faiss" in " ".join(arguments):
         pytest.importorskip("faiss")
     assert main(["run", "-t", "questions", "-m", "bm25", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert "evaluating" not in said
-    assert said.count("\n") == 1
+    stderr = capsys.readouterr().err
+    assert message in stderr
+    assert "evaluating" not in stderr
+    assert stderr.count("\n") == 1
 
 
 def test_a_measured_task_is_checked_too(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
     assert main(["run", "-t", "sentence-pairs", "-m", "wordllama", "lsa:9000"]) == 2
-    assert "measuring" not in (said := capsys.readouterr().err)
-    assert "lsa:9000 needs more than 9000 texts" in said
+    assert "measuring" not in (stderr := capsys.readouterr().err)
+    assert "lsa:9000 needs more than 9000 texts" in stderr
 
 
 def test_what_can_just_be_had_is_not_refused(tmp_path, monkeypatch):

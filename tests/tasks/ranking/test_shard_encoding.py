@@ -1,4 +1,4 @@
-"""Files of texts become shards of vectors: every document once, in order, whatever the files and whatever is killed."""
+"""Test that text files are encoded into shards with every document once and in order, even after an interruption."""
 
 import gzip
 import json
@@ -40,7 +40,7 @@ def write_parquet(path, rows):
 
 @pytest.fixture
 def files(tmp_path):
-    """Three files of different kinds, 9,300 documents in all."""
+    """Write three files of different formats with 9,300 documents in total."""
     folder = tmp_path / "texts"
     folder.mkdir()
     write_lines(folder / "a.jsonl", records(0, 3000))
@@ -56,27 +56,27 @@ def expected(count=9300):
 
 
 def test_every_document_has_its_vector_in_order_whatever_its_file(files, tmp_path):
-    made = encode_files(
+    result = encode_files(
         load("wordllama(dim=64)"), files_at([str(files)]), str(tmp_path / "out"), LocalEngine(), items=4096
     )
-    assert [shard.count for shard in made.shards] == [4096, 4096, 1108]
-    assert (made.count, made.new, made.dimension) == (9300, 3, 64)
-    ids = [name for shard in made.shards for name in read_vectors(shard.path)[0]]
+    assert [shard.count for shard in result.shards] == [4096, 4096, 1108]
+    assert (result.count, result.new, result.dimension) == (9300, 3, 64)
+    ids = [name for shard in result.shards for name in read_vectors(shard.path)[0]]
     assert ids == [f"d{number}" for number in range(9300)]
-    np.testing.assert_array_equal(StoredVectors(made.shards)[:], expected())
+    np.testing.assert_array_equal(StoredVectors(result.shards)[:], expected())
 
 
 def test_addresses_of_other_file_systems_are_read_and_written(files, tmp_path):
     pytest.importorskip("fsspec")
-    # pyarrow does not know "local", so that this one goes through fsspec.
+    # pyarrow does not support the scheme "local", so these addresses are opened by fsspec.
     sources = [f"local://{path}" for path in sorted(files.iterdir())]
-    made = encode_files(load("wordllama(dim=64)"), sources, f"local://{tmp_path}/out", LocalEngine(), items=4096)
-    np.testing.assert_array_equal(StoredVectors(made.shards)[:], expected())
+    result = encode_files(load("wordllama(dim=64)"), sources, f"local://{tmp_path}/out", LocalEngine(), items=4096)
+    np.testing.assert_array_equal(StoredVectors(result.shards)[:], expected())
     assert sorted(path.name for path in (tmp_path / "out").iterdir())[0] == "000000.parquet"
 
 
 class Stopping(LocalEngine):
-    """An engine that is stopped after some shards."""
+    """Engine that is interrupted after a given number of shards."""
 
     def __init__(self, after):
         self._after = after
@@ -91,9 +91,9 @@ def test_what_was_stopped_goes_on_and_makes_no_shard_twice(files, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         encode_files(encoder, sources, folder, Stopping(2), items=4096)
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
-    made = encode_files(encoder, sources, folder, LocalEngine(), items=4096)
-    assert made.new == 1
-    np.testing.assert_array_equal(StoredVectors(made.shards)[:], expected())
+    result = encode_files(encoder, sources, folder, LocalEngine(), items=4096)
+    assert result.new == 1
+    np.testing.assert_array_equal(StoredVectors(result.shards)[:], expected())
 
 
 def test_a_folder_of_another_model_or_of_changed_files_is_refused(files, tmp_path):
@@ -162,13 +162,13 @@ def test_shards_hold_every_document_once_and_are_full_but_for_the_last(counts, s
 def test_a_model_that_uses_a_gpu_asks_for_one_unless_told_otherwise(spec, expected, files, tmp_path, monkeypatch):
     from goldrank.encoders.random import Random
 
-    asked = []
+    requests = []
 
     class Asked(LocalEngine):
         def map_with(self, make, tasks, *, accelerated, **options):
-            asked.append(accelerated)
+            requests.append(accelerated)
             yield from super().map_with(make, tasks, **options)
 
     monkeypatch.setattr(Random, "uses_torch", True)
     encode_files(load(spec), files_at([str(files)]), str(tmp_path / "out"), Asked(), items=4096)
-    assert asked == [expected]
+    assert requests == [expected]
