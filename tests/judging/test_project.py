@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from goldrank.errors import InputError
+from goldrank.judging.claims import LEASE
 from goldrank.judging.labels import GradeScale, Label, ModelGrade
 from goldrank.judging.plans import query_units
-from goldrank.judging.project import FILE, LEASE, JudgingProject
+from goldrank.judging.project import FILE, JudgingProject
 from judging.projects import Creator, Judge, create, judge_all, rankings
 
 DAY = "2026-01-31T12:00:00+00:00"

@@ -10,7 +10,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,27 @@ from goldrank.escaping import replace_surrogates
 from goldrank.hits import Floats, Run
 from goldrank.io.files import PathLike
 from goldrank.io.private_files import make_private_folder
+from goldrank.judging.claims import LEASE, next_unit, open_items, read_claims, renew_claims
 from goldrank.judging.labels import GradeScale, Label, ModelGrade, by_query, check_judge, combine, timestamp
 from goldrank.judging.plans import Plan, Unit, shuffled
 from goldrank.judging.pools import Pool, PooledItem, next_items
+from goldrank.judging.rows import (
+    LABEL_COLUMNS,
+    current_labels,
+    dump_json,
+    dump_strata,
+    human_judges,
+    insert_rows,
+    item_row,
+    query_row,
+    read_labels,
+    read_units,
+    round_row,
+    unit_row,
+)
 from goldrank.judging.strata import Strata
 from goldrank.judging.tables import (
     ABOUT,
-    CLAIMS,
     EVENTS,
     ITEMS,
     METADATA,
@@ -48,10 +62,6 @@ from goldrank.store.tables import dump_run, load_run
 FOLDER = "judging"
 """The folder of a project unless another is named."""
 FILE = "judging.sqlite"
-LEASE = 1800.0
-"""Seconds after which another judge may take over a unit whose judge has added no label to it."""
-
-_LABEL = [EVENTS.c[entry.name] for entry in fields(Label)]
 
 
 @dataclass(frozen=True)
@@ -141,13 +151,13 @@ class JudgingProject:
             "version": VERSION,
             "identity": os.urandom(8).hex(),
             "created": timestamp(),
-            "scale": _dump(scale.names),
-            "pool": _dump({field: getattr(pool, field) for field in ("method", "depth", "systems", "size")}),
+            "scale": dump_json(scale.names),
+            "pool": dump_json({field: getattr(pool, field) for field in ("method", "depth", "systems", "size")}),
             "design": plan.design,
             "seed": plan.seed,
             "budget": budget,
-            "strata": None if plan.strata is None else _dump_strata(plan.strata),
-            "provenance": _dump(provenance),
+            "strata": None if plan.strata is None else dump_strata(plan.strata),
+            "provenance": dump_json(provenance),
         }
         number = {} if plan.strata is None else plan.strata.number
         with database.setting_up() as connection:
@@ -157,11 +167,13 @@ class JudgingProject:
                 )
             METADATA.create_all(connection)
             connection.execute(ABOUT.insert(), about)
-            rows = [_query_row(at, query, queries, pool, number.get(query)) for at, query in enumerate(pool.items)]
-            _insert(connection, QUERIES, rows)
-            _insert(connection, ITEMS, [_item_row(item, titles.get(item, ""), texts[item]) for item in pooled])
-            _insert(connection, RANKINGS, [{"system": name, "run": dump_run(run)} for name, run in rankings.items()])
-            _insert(connection, UNITS, [_unit_row(unit) for unit in plan.units])
+            rows = [query_row(at, query, queries, pool, number.get(query)) for at, query in enumerate(pool.items)]
+            insert_rows(connection, QUERIES, rows)
+            insert_rows(connection, ITEMS, [item_row(item, titles.get(item, ""), texts[item]) for item in pooled])
+            insert_rows(
+                connection, RANKINGS, [{"system": name, "run": dump_run(run)} for name, run in rankings.items()]
+            )
+            insert_rows(connection, UNITS, [unit_row(unit) for unit in plan.units])
         return cls(place, database, clock)
 
     @classmethod
@@ -265,7 +277,7 @@ class JudgingProject:
         """The plan as it is now; `extend` adds units."""
         with self._translated(), self._database.reading() as connection:
             design, seed = connection.execute(select(ABOUT.c.design, ABOUT.c.seed)).one()
-            return Plan(design, seed, tuple(_units(connection)), self._strata)
+            return Plan(design, seed, tuple(read_units(connection)), self._strata)
 
     @cached_property
     def _strata(self) -> Strata | None:
@@ -320,18 +332,20 @@ class JudgingProject:
         """
         judge = check_judge(judge)
         with self._translated(), self._database.writing() as connection:
-            units, judges = _units(connection), _judges(connection)
-            now, claims = self._clock(), _claims(connection)
-            unit = _next_unit(units, claims, judges, judge, now)
+            units, judges = read_units(connection), human_judges(connection)
+            now, claims = self._clock(), read_claims(connection)
+            unit = next_unit(units, claims, judges, judge, now)
             if unit is not None:
-                _renew(connection, judge, now + LEASE, unit.position, known=judge in claims.get(unit.position, {}))
+                renew_claims(
+                    connection, judge, now + LEASE, unit.position, known=judge in claims.get(unit.position, {})
+                )
         return unit
 
     def remaining(self, unit: Unit, judge: str) -> tuple[str, ...]:
         """Return the items of a unit that this judge has yet to judge; some may have labels enough of others."""
         with self._translated(), self._database.reading() as connection:
-            judges = _judges(connection, EVENTS.c.query == unit.query)
-        return _open_items(unit, judges, judge, set())
+            judges = human_judges(connection, EVENTS.c.query == unit.query)
+        return open_items(unit, judges, judge, set())
 
     def add_label(self, query: str, item: str, grade: int | None, judge: str, seconds: float | None = None) -> Label:
         """Store a label of a person; once this returns, it is never lost. A later label of a pair replaces the earlier.
@@ -356,14 +370,14 @@ class JudgingProject:
             connection.execute(EVENTS.insert(), {"action": "label", **asdict(label)})
             if self.pool.size is not None:
                 self._grow(connection, query)
-            _renew(connection, judge, self._clock() + LEASE)
+            renew_claims(connection, judge, self._clock() + LEASE)
         return label
 
     def _grow(self, connection: Connection, query: str) -> None:
         """Add the next items to the unit of a query once all of its items are labelled."""
         condition = (UNITS.c.query == query) & UNITS.c.grows
-        for unit in _units(connection, condition):
-            labels = _current(connection, EVENTS.c.query == query, EVENTS.c.source == "human").values()
+        for unit in read_units(connection, condition):
+            labels = current_labels(connection, EVENTS.c.query == query, EVENTS.c.source == "human").values()
             grades = {
                 **dict.fromkeys((label.item for label in labels), None),
                 **by_query(combine(labels)).get(query, {}),
@@ -371,20 +385,20 @@ class JudgingProject:
             if all(item in grades for item in unit.items) and (wanted := next_items(self.pool, query, grades)):
                 seed = connection.execute(select(ABOUT.c.seed)).scalar_one()
                 items = (*unit.items, *shuffled(wanted, seed, len(unit.items)))
-                row = _unit_row(replace(unit, items=items, inclusion=(1.0,) * len(items)))
+                row = unit_row(replace(unit, items=items, inclusion=(1.0,) * len(items)))
                 connection.execute(UNITS.update().where(UNITS.c.position == unit.position).values(**row))
 
     def undo(self, judge: str) -> Label | None:
         """Take back the judge's last label and return it; None if there is none. Both stay in the history."""
         judge = check_judge(judge)
         with self._translated(), self._database.writing() as connection:
-            mine = _labels(connection, EVENTS.c.judge == judge, EVENTS.c.source == "human")
+            mine = read_labels(connection, EVENTS.c.judge == judge, EVENTS.c.source == "human")
             number, label = next(iter(deque(mine, maxlen=1)), (None, None))
             if label is None:
                 return None
             undone = {**asdict(label), "action": "undo", "target": number, "created": timestamp()}
             connection.execute(EVENTS.insert(), undone)
-            _renew(connection, judge, self._clock() + LEASE)
+            renew_claims(connection, judge, self._clock() + LEASE)
         return label
 
     def complete_units(self) -> list[Unit]:
@@ -393,7 +407,7 @@ class JudgingProject:
         A unit is complete once every item has a label of a person on the judging page, be it "cannot judge".
         """
         with self._translated(), self._database.reading() as connection:
-            units, judged = _units(connection), _judges(connection)
+            units, judged = read_units(connection), human_judges(connection)
         complete: list[Unit] = []
         for unit in units:
             if not all(judged.get((unit.query, item)) for item in unit.items):
@@ -407,13 +421,13 @@ class JudgingProject:
         """Return the current label of each judge for each pair, of the given sources or of all."""
         with self._translated(), self._database.reading() as connection:
             conditions = [EVENTS.c.source.in_(sources)] if sources else []
-            return list(_current(connection, *conditions).values())
+            return list(current_labels(connection, *conditions).values())
 
     def history(self, after: int = 0) -> list[LabelEvent]:
         """Return everything that was labelled and taken back, in order, behind the event with the number *after*."""
         with self._translated(), self._database.reading() as connection:
             rows = connection.execute(
-                select(EVENTS.c.id, EVENTS.c.action, *_LABEL).where(EVENTS.c.id > after).order_by(EVENTS.c.id)
+                select(EVENTS.c.id, EVENTS.c.action, *LABEL_COLUMNS).where(EVENTS.c.id > after).order_by(EVENTS.c.id)
             )
             return [LabelEvent(number, action, Label(*values)) for number, action, *values in rows]
 
@@ -429,13 +443,13 @@ class JudgingProject:
                 raise InputError(f"a label of the source {shorten(label.source)} cannot be imported")
             self.scale.check(label.grade, f"{label.judge}: query {shorten(label.query)}, item {shorten(label.item)}")
         with self._translated(), self._database.writing() as connection:
-            there = _current(connection)
+            there = current_labels(connection)
             new = []
             for label in labels:
                 known = there.get((label.judge, label.source, *label.pair))
                 if known is None or known.grade != label.grade:
                     new.append(label)
-            _insert(connection, EVENTS, [{"action": "label", **asdict(label)} for label in new])
+            insert_rows(connection, EVENTS, [{"action": "label", **asdict(label)} for label in new])
         return len(new)
 
     def add_model_grades(self, grades: Iterable[ModelGrade]) -> None:
@@ -446,7 +460,7 @@ class JudgingProject:
             if (row["query"], row["item"]) not in self.pairs:
                 raise InputError(f"{shorten(row['item'])} is not in the pool of query {shorten(row['query'])}")
         with self._translated(), self._database.writing() as connection:
-            _insert(connection, MODEL_GRADES, rows)
+            insert_rows(connection, MODEL_GRADES, rows)
 
     def model_grades(self, judge: str) -> list[ModelGrade]:
         """Return the current grade of a model judge for each pair."""
@@ -485,14 +499,14 @@ class JudgingProject:
         for unit in units:
             _check_unit(unit, self.pool)
         with self._translated(), self._database.writing() as connection:
-            next_position = len(_units(connection))
+            next_position = len(read_units(connection))
             if [unit.position for unit in units] != list(range(next_position, next_position + len(units))):
                 raise InputError(
                     f"the plan has {next_position} units, so that these do not follow", where=str(self.folder),
                     remedy="read the plan again: another process may have extended it",
                 )  # fmt: skip
-            _insert(connection, UNITS, [_unit_row(unit) for unit in units])
-            _insert(connection, ROUNDS, [_round_row(number, chance) for number, chance in (rounds or {}).items()])
+            insert_rows(connection, UNITS, [unit_row(unit) for unit in units])
+            insert_rows(connection, ROUNDS, [round_row(number, chance) for number, chance in (rounds or {}).items()])
             if budget is not None:
                 connection.execute(ABOUT.update().values(budget=budget))
 
@@ -524,145 +538,8 @@ def _database(folder: Path) -> Database:
     return Database(url, str(folder), kind="judging project", other="another folder")
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _version(connection: Connection) -> int:
     return int(connection.execute(select(ABOUT.c.version)).scalar_one())
-
-
-def _insert(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        connection.execute(table.insert(), rows)
-
-
-def _dump_strata(strata: Strata) -> str:
-    values = [part.value for part in strata.slices]
-    # Values may hold characters that the database cannot store.
-    return json.dumps({"attribute": strata.attribute, "values": values, "allocation": strata.allocation})
-
-
-def _query_row(position: int, query: str, texts: Mapping[str, str], pool: Pool, stratum: int | None) -> dict[str, Any]:
-    pooled = [(entry.item, entry.ranks) for entry in pool.items[query]]
-    text = replace_surrogates(texts[query])
-    return {"position": position, "query": query, "text": text, "pooled": _dump(pooled), "stratum": stratum}
-
-
-def _item_row(item: str, title: str, text: str) -> dict[str, str]:
-    return {"item": item, "title": replace_surrogates(title), "text": replace_surrogates(text)}
-
-
-def _unit_row(unit: Unit) -> dict[str, Any]:
-    return {
-        "position": unit.position,
-        "query": unit.query,
-        "items": _dump(unit.items),
-        "inclusion": json.dumps(unit.inclusion),
-        "probability": None if math.isnan(unit.probability) else unit.probability,
-        "judges": unit.judges,
-        "grows": unit.grows,
-        "round": unit.round,
-    }
-
-
-def _round_row(number: int, probability: Floats) -> dict[str, Any]:
-    return {"number": number, "probability": zlib.compress(probability.astype("<f8").tobytes())}
-
-
-def _units(connection: Connection, *conditions: Any) -> list[Unit]:
-    rows = connection.execute(select(UNITS).where(*conditions).order_by(UNITS.c.position))
-    return [
-        Unit(
-            row.position,
-            row.query,
-            tuple(json.loads(row.items)),
-            math.nan if row.probability is None else row.probability,
-            tuple(json.loads(row.inclusion)),
-            row.judges,
-            row.grows,
-            row.round,
-        )
-        for row in rows
-    ]
-
-
-def _labels(connection: Connection, *conditions: Any) -> Iterator[tuple[int, Label]]:
-    """Yield the labels that were not taken back, with the number of their event, in order."""
-    undo = EVENTS.alias()
-    taken_back = select(undo.c.target).where(undo.c.action == "undo")
-    rows = connection.execute(
-        select(EVENTS.c.id, *_LABEL)
-        .where(EVENTS.c.action == "label", EVENTS.c.id.not_in(taken_back), *conditions)
-        .order_by(EVENTS.c.id)
-    )
-    for number, *values in rows:
-        yield number, Label(*values)
-
-
-def _current(connection: Connection, *conditions: Any) -> dict[tuple[str, str, str, str], Label]:
-    """Return the last label that was not taken back, by judge, source, query and item."""
-    labels = _labels(connection, *conditions)
-    return {(label.judge, label.source, label.query, label.item): label for _, label in labels}
-
-
-def _judges(connection: Connection, *conditions: Any) -> dict[tuple[str, str], set[str]]:
-    """Return the people who judged each pair on the judging page."""
-    undo = EVENTS.alias()
-    taken_back = select(undo.c.target).where(undo.c.action == "undo")
-    rows = connection.execute(
-        select(EVENTS.c.query, EVENTS.c.item, EVENTS.c.judge).where(
-            EVENTS.c.action == "label", EVENTS.c.source == "human", EVENTS.c.id.not_in(taken_back), *conditions
-        )
-    )
-    judges: dict[tuple[str, str], set[str]] = {}
-    for query, item, judge in rows:
-        judges.setdefault((query, item), set()).add(judge)
-    return judges
-
-
-def _claims(connection: Connection) -> dict[int, dict[str, float]]:
-    """Return when the claim of each judge on each unit expires."""
-    claims: dict[int, dict[str, float]] = {}
-    for row in connection.execute(select(CLAIMS)):
-        claims.setdefault(row.position, {})[row.judge] = row.expires
-    return claims
-
-
-def _renew(
-    connection: Connection, judge: str, expires: float, position: int | None = None, *, known: bool = True
-) -> None:
-    """Extend all claims of a judge, or make one on a unit."""
-    if not known:
-        connection.execute(CLAIMS.insert(), {"position": position, "judge": judge, "expires": expires})
-        return
-    here = [] if position is None else [CLAIMS.c.position == position]
-    connection.execute(CLAIMS.update().where(CLAIMS.c.judge == judge, *here).values(expires=expires))
-
-
-def _next_unit(
-    units: Sequence[Unit],
-    claims: Mapping[int, Mapping[str, float]],
-    judges: Mapping[tuple[str, str], set[str]],
-    judge: str,
-    now: float,
-) -> Unit | None:
-    def is_open(unit: Unit, wanted: int) -> bool:
-        others = {name for name, expires in claims.get(unit.position, {}).items() if name != judge and expires > now}
-        return bool(_open_items(replace(unit, judges=min(wanted, unit.judges)), judges, judge, others))
-
-    begun = (unit for unit in units if judge in claims.get(unit.position, ()) and is_open(unit, unit.judges))
-    first = (unit for unit in units if is_open(unit, 1))
-    second = (unit for unit in units if is_open(unit, unit.judges))
-    return next(begun, None) or next(first, None) or next(second, None)
-
-
-def _open_items(
-    unit: Unit, judges: Mapping[tuple[str, str], set[str]], judge: str, others: set[str]
-) -> tuple[str, ...]:
-    """Return the items for which there will be too few labels without this judge, if the *others* label all of them."""
-    labelled = {item: judges.get((unit.query, item), set()) for item in unit.items}
-    return tuple(item for item, names in labelled.items() if judge not in names and len(names | others) < unit.judges)
 
 
 def _check_unit(unit: Unit, pool: Pool) -> None:
