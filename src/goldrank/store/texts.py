@@ -204,13 +204,14 @@ class Texts:
         groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
         mixed = [at for at, group in enumerate(groups) if group.first[0] < group.last[0]]
         whole = [at for at, group in enumerate(groups) if group.first[0] == side == group.last[0]]
-        if not mixed and not whole:
+        if not groups:
             return
         with open_texts(self.path) as file:
             for group in mixed:  # one at most, because the rows are sorted
                 table = file.read_row_group(group, columns=["side", *columns], use_threads=False)
                 yield from _rows_of(table, side).select(columns).to_batches()
-            yield from file.iter_batches(_ROWS_IN_A_BATCH, row_groups=whole, columns=columns, use_threads=False)
+            if whole:  # pyarrow 18 fails without any group
+                yield from file.iter_batches(_ROWS_IN_A_BATCH, row_groups=whole, columns=columns, use_threads=False)
 
 
 def _rows_of(table: Any, side: Side) -> Any:
