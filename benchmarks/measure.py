@@ -54,14 +54,15 @@ def warm_up(seconds: float = 0.5) -> None:
 
 
 def read_from_disk(path: str | Path) -> None:
-    """Drop a file from the page cache and read it again.
+    """Drop a file from the page cache, where the system can do it, and read it again.
 
     A file that was written in small pieces lies in the cache page by page, and mapping it takes ten times as long as
     mapping one that was read from the disk, which lies there in large pieces.
     """
     with Path(path).open("rb+") as file:
         os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         while file.read(1 << 20):
             pass
 

@@ -1,5 +1,7 @@
 """Real vector databases on loopback for tests: PostgreSQL with pgvector, and Chroma, each from a Python package."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import signal
@@ -10,10 +12,14 @@ import tempfile
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from databases import run_as, server_user
+
+if TYPE_CHECKING:
+    import pwd
 
 PASSWORD = "a secret: never shown"
 
@@ -27,7 +33,7 @@ def free_port() -> int:
 class PgvectorServer:
     """A PostgreSQL with pgvector that can be killed and started again on the same data."""
 
-    def __init__(self, programs: Path, home: Path, owner) -> None:
+    def __init__(self, programs: Path, home: Path, owner: pwd.struct_passwd | None) -> None:
         self.programs, self.home, self.owner, self.port = programs, home, owner, free_port()
         self.process = None
 

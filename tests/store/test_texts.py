@@ -43,6 +43,7 @@ def test_ids_and_words_are_found_as_in_plain_lists(tmp_path):
     texts.save(sides["query"], sides["item"])
     ids = {*names[::50], "z" * 5_000, "é", "nothing", ""}
     for side, stored in sides.items():
+        assert list(texts.iterate(side)) == sorted(stored, key=lambda text: text.id)
         assert texts.find(ids, side) == {text.id: text for text in stored if text.id in ids}
         for words in ("ask7", "été ask1", "t3 SAY", "n12", "nothing", "("):
             content = {text.id: f"{text.id}\n{text.title}\n{text.text}".lower() for text in stored}

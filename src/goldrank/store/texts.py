@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -170,12 +170,10 @@ class Texts:
         names_of.pop(-1, None)
         texts: dict[str, Text] = {}
         with ExitStack() as stack:
-            opened: list[Any] = []
+            open_once = cache(lambda: stack.enter_context(open_texts(self.path)))
 
             def read(group: int) -> Any:
-                if not opened:
-                    opened.append(stack.enter_context(open_texts(self.path)))
-                return opened[0].read_row_group(group, use_threads=False).combine_chunks()
+                return open_once().read_row_group(group, use_threads=False).combine_chunks()
 
             for group, names in sorted(names_of.items()):
                 table = self.load((self.path, state, group), partial(read, group))
@@ -200,18 +198,20 @@ class Texts:
         return ids
 
     def _batches(self, side: Side, columns: list[str]) -> Iterator[Any]:
-        """Yield some columns of the rows of a side, for some rows at a time."""
-        groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
-        mixed = [at for at, group in enumerate(groups) if group.first[0] < group.last[0]]
-        whole = [at for at, group in enumerate(groups) if group.first[0] == side == group.last[0]]
-        if not groups:
+        """Yield some columns of the rows of a side, for some rows at a time, in the order of their ids."""
+        if not self.is_saved:
             return
+        groups = _row_groups(self.path, file_state(self.path))
+        whole = [at for at, group in enumerate(groups) if group.first[0] == side == group.last[0]]
+        # One at most, because the rows are sorted: after those of items, and before those of queries.
+        mixed = [at for at, group in enumerate(groups) if group.first[0] < group.last[0]]
         with open_texts(self.path) as file:
-            for group in mixed:  # one at most, because the rows are sorted
-                table = file.read_row_group(group, columns=["side", *columns], use_threads=False)
-                yield from _rows_of(table, side).select(columns).to_batches()
+            tables = [file.read_row_group(at, columns=["side", *columns], use_threads=False) for at in mixed]
+            ends = [batch for table in tables for batch in _rows_of(table, side).select(columns).to_batches()]
+            yield from ends if side == "query" else ()
             if whole:  # pyarrow 18 fails without any group
                 yield from file.iter_batches(_ROWS_IN_A_BATCH, row_groups=whole, columns=columns, use_threads=False)
+            yield from ends if side == "item" else ()
 
 
 def _rows_of(table: Any, side: Side) -> Any:
