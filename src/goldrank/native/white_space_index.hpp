@@ -8,13 +8,6 @@
 #include "number_parser.hpp"
 #include "vector_registers.hpp"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
-#endif
-
 #if defined(__SSE2__) || defined(_M_X64)
 #define GOLDRANK_SSE2 1
 #include <emmintrin.h>
@@ -163,20 +156,6 @@ inline IndexBlocks choose_index_blocks() {
   return index_blocks;
 }
 
-// Maps the pages of a mapped file that are read next, all at once: page faults for every few of them take longer.
-// Returns the end of what was mapped. Without effect on other memory, and where the system cannot do it.
-inline const char* map_next_pages(const char* at, const char* end) {
-  constexpr std::ptrdiff_t bytes = std::ptrdiff_t{1} << 21;
-  if (end - at < bytes) return end;
-#if defined(__linux__)
-  const auto page = reinterpret_cast<uintptr_t>(at) & ~uintptr_t{4095};
-  madvise(reinterpret_cast<void*>(page), bytes, MADV_POPULATE_READ);
-  return reinterpret_cast<const char*>(page) + bytes;
-#else
-  return end;
-#endif
-}
-
 // The positions of all white space in a part of a text, which is read line by line.
 class WhiteSpaceIndex {
  public:
@@ -207,7 +186,6 @@ class WhiteSpaceIndex {
   bool fill(const char* line, const char* end) {
     static const IndexBlocks index = choose_index_blocks();
     const size_t blocks = std::min(static_cast<size_t>(end - line), kPartBytes) / kBlockBytes;
-    if (line >= mapped_end_) mapped_end_ = map_next_pages(line, end);
     // The next part arrives from memory while the lines of this one are split.
     for (size_t byte = kPartBytes; byte < 2 * kPartBytes; byte += kBlockBytes) prefetch(line + byte);
     const IndexedBlocks indexed = index(line, blocks, positions_);
@@ -219,7 +197,7 @@ class WhiteSpaceIndex {
     return blocks > 0;
   }
 
-  const char *text_ = nullptr, *mapped_end_ = nullptr;
+  const char* text_ = nullptr;
   const uint16_t *next_ = nullptr, *last_ = nullptr;
   bool has_neighbours_ = false, is_plain_ = true;
   // A whole register is stored behind the last position.
