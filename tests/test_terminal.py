@@ -3,13 +3,14 @@
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldrank import terminal
 
 
 @given(st.text(st.sampled_from("ab cde-/日\u0301")), st.integers(2, 30), st.sampled_from(["", "  "]))
+@example("a" * 11, 6, "  ")  # the lines that follow have less space than the first one
 def test_no_wrapped_line_is_too_long_and_no_character_is_lost(text, width, hanging):
     lines = terminal.wrap(text, width, hanging=hanging)
     assert all(terminal.display_width(line) <= width for line in lines)

@@ -151,10 +151,10 @@ def _wrap_line(line: str, width: int, hanging: str, break_words: bool) -> list[s
         if not is_empty:
             lines.append(current)
             current = later
-        *whole, rest = _break_word(word, width - display_width(current)) if break_words else [word]
-        for piece in whole:
-            lines.append(current + piece)
-            current = later
+        rest = word
+        while break_words and (end := _break_at(rest, width - display_width(current))) < len(rest):
+            lines.append(current + rest[:end])
+            current, rest = later, rest[end:]
         current, is_empty = current + rest, False
     return [*lines, current]
 
@@ -165,19 +165,16 @@ def _words(line: str, width: int) -> list[str]:
     return [part for word in joined for part in ([word] if display_width(word) <= width else word.split())]
 
 
-def _break_word(word: str, width: int) -> list[str]:
-    """Return *word* in pieces of at most *width* columns, each as long as possible, broken after punctuation.
+def _break_at(word: str, width: int) -> int:
+    """Return how many characters of *word* are put on a line of *width* columns: all, or some up to punctuation.
 
-    >>> _break_word("st:BAAI/bge-small", 10), _break_word("abcdef", 4)
-    (['st:BAAI/', 'bge-small'], ['abcd', 'ef'])
+    >>> _break_at("st:BAAI/bge-small", 10), _break_at("abcdef", 4), _break_at("abc", 4)
+    (8, 4, 3)
     """
-    pieces: list[str] = []
-    while display_width(word) > width:
-        end = max(_fitting(word, width), 1)
-        cut = next((at for at in range(end, end // 3, -1) if word[at - 1] in _BREAKS), end)
-        pieces.append(word[:cut])
-        word = word[cut:]
-    return [*pieces, word] if word or not pieces else pieces
+    end = max(_fitting(word, width), 1)
+    if end == len(word):
+        return end
+    return next((at for at in range(end, end // 3, -1) if word[at - 1] in _BREAKS), end)
 
 
 def shorten_name(name: str, width: int, ellipsis: str = "…") -> str:
