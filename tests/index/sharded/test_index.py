@@ -235,15 +235,18 @@ def test_the_driver_never_holds_the_items(tmp_path):
     shards = stored(tmp_path, ids, items, range(2500, 40_000, 2500))
     engine = InProcess(1)
     index = ShardedIndex(shards, ids, "dot", engine=engine, folder=str(tmp_path / "jobs"))
-    index.exact_hits(queries, gold)
-    index.forget()
-    tracemalloc.start()
     hits = index.exact_hits(queries, gold)
-    index.top_k(queries, 10)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    peaks = []
+    # The lowest of several peaks, because other threads of this process may allocate memory meanwhile.
+    for _ in range(3):
+        index.forget()
+        tracemalloc.start()
+        index.exact_hits(queries, gold)
+        index.top_k(queries, 10)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
     # All items take 10 MB; the worker, in this process too, holds one shard of 640 kB and its counting buffers.
-    assert peak < 6e6
+    assert min(peaks) < 6e6
     assert_same_hits(hits, ExactIndex(items, ids, "dot").exact_hits(queries, gold))
 
 
